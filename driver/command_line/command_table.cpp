@@ -220,8 +220,10 @@ const Option kOptions[] = {
     {"account", &Options::account, "ACCOUNT", "the account to charge"},
     {"qos", &Options::qos, "QOS", "quality of service; by default the cluster profile's"},
     {"gpus", &Options::gpus, "N", "GPUs of each job (1); with --array tasks at once (all)"},
-    {"time", &Options::time, "H:M:S",
-     "time limit of a run; by default the estimate of plan with a reserve"},
+    {"time", &Options::time, "TIME",
+     "time limit of a run, as Slurm has it: 90, 1:30:00, 1-12 (days-hours); by default the "
+     "estimate "
+     "of plan with a reserve"},
     {"launch", &Options::launch, "COMMAND", "what starts the runs, as \"mpirun -n 8\""},
     {"launcher", &Options::launcher, "mpirun", "or srun"},
     {"array", &Options::array, "", "a job array, one cell a task"},

@@ -142,6 +142,12 @@ void read_environment(Options& options) {
     const std::string text = variable(rank);
     options.drives = options.drives && (text.empty() || text == "0");
   }
+  for (const char* tasks :
+       {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}) {
+    if (variable(tasks).empty()) continue;
+    options.tasks = std::atoi(variable(tasks).c_str());
+    break;
+  }
   options.slurm_job = variable("SLURM_JOB_ID");
   const std::string end = variable("SLURM_JOB_END_TIME");
   if (!end.empty()) options.end_time = seconds_since_1970("SLURM_JOB_END_TIME", end);

@@ -46,6 +46,7 @@ struct Options {
   std::optional<std::string> as_sku, fake_device;
   bool in_mpi_job = false;               // launched by mpirun or srun
   bool on_one_host = false;              // all ranks of that job, as far as its launcher says
+  int tasks = 1;                         // copies of this process, as far as its launcher says
   bool drives = true;                    // as far as the launcher says before MPI is up
   std::optional<std::int64_t> end_time;  // Unix time at which SLURM ends the job
   std::string slurm_job;                 // empty outside SLURM

@@ -383,9 +383,13 @@ std::string damage_before_run(const Options& options) {
 }
 
 int run(const Options& options, const DrainSignals& signals, const std::string& damage) {
-  if (!options.in_mpi_job) return drive(options, signals, damage, nullptr);
+  const auto run_alone = [&] {
+    report_lone_task(options);
+    return drive(options, signals, damage, nullptr);
+  };
+  if (!options.in_mpi_job) return run_alone();
   worker::MpiChannel channel;
-  if (channel.place().size == 1) return drive(options, signals, damage, nullptr);
+  if (channel.place().size == 1) return run_alone();
   return channel.place().rank == 0 ? drive_farm(options, signals, damage, channel)
                                    : serve_cells(options, channel);
 }

@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <fstream>
 #include <iostream>
 
 #include "analysis/answer/tail.hpp"
@@ -61,6 +60,9 @@ int race(Tuning& tuning) {
   for (int seeds = 0; seeds < tuning.tune.train && policies_in(tuning.entrants).size() > 1;) {
     seeds = seeds_of_next_round(seeds, tuning.tune.train);
     const TuneCells round{policies_in(tuning.entrants), 0, seeds};
+    std::cerr << "kvsweep: " << round.policies.size() << " policies run on " << seeds
+              << " seeds; their output goes to "
+              << analysis::terminal_text(tuning.folder.file("runs.log")) << std::endl;
     const int code = tuning.runs.run(kTrain, round, {});
     if (!is_over(code)) return code;
     for (auto& [policy, scores] : tuning.runs.scores(kTrain, round))
@@ -70,7 +72,14 @@ int race(Tuning& tuning) {
     std::cout << seeds << " seeds: " << round.policies.size() << " policies, "
               << policies_in(tuning.entrants).size() << " left, "
               << leader(tuning.entrants, tuning.scores) << " leads" << std::endl;
+    for (const Entrant& each : tuning.entrants)
+      if (each.lacks_result && std::ranges::count(round.policies, each.policy) > 0)
+        std::cout << each.policy << " is out: " << each.why_out << std::endl;
   }
+  std::cout << "the race ends: "
+            << (policies_in(tuning.entrants).size() > 1 ? "all seeds of tune.train are used"
+                                                        : "one policy is left")
+            << std::endl;
   tuning.runs.exclude(kTrain, tuning.entrants);
   tuning.folder.write_candidates(tuning.tune, tuning.candidates, tuning.entrants, tuning.scores);
   return kOk;
@@ -225,13 +234,14 @@ void check(const sweep::SweepSpec& spec, const Options& options) {
   refuse_policy_keys(spec, options);
 }
 
-/// The last line that the runs wrote, for a run that did not end as usual.
+/// Says that a run did not end as usual, whose reasons are on the screen already.
 int failed(const Tuning& tuning, int code) {
-  std::ifstream log(tuning.folder.file("runs.log"));
-  std::string last;
-  for (std::string line; std::getline(log, line);)
-    if (!line.empty()) last = line;
-  std::cerr << analysis::terminal_text(last) << '\n';
+  const char* how = code == kIncomplete     ? " stopped before its last cell"
+                    : code == kArchiveInUse ? " found its archive in use"
+                                            : " failed";
+  std::cerr << "kvsweep: tune ends, since a run" << how << " (exit code " << code << ", "
+            << analysis::terminal_text(tuning.folder.file("runs.log"))
+            << "); the same command continues\n";
   return code;
 }
 

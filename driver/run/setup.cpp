@@ -6,6 +6,7 @@
 #include <thread>
 
 #include "analysis/text/escape.hpp"
+#include "analysis/text/text_table.hpp"
 #include "driver/version.hpp"
 #include "workers/profiles/profiles.hpp"
 #include "workers/rank/host.hpp"
@@ -14,11 +15,18 @@
 namespace driver {
 namespace {
 
-/// Retries every 0.25 s, for at most `seconds` or until a signal arrives.
-sweep::KeepWaiting waiting_for(double seconds, const DrainSignals& signals) {
-  if (!(seconds > 0)) return {};
-  const int tries = static_cast<int>(seconds * 4);
-  return [tries, &signals, tried = 0](const sweep::LockHolder&) mutable {
+void say(const std::string& text) {
+  std::fprintf(stderr, "kvsweep: %s\n", analysis::terminal_text(text).c_str());
+}
+
+/// Retries every 0.25 s, for at most --wait or until a signal arrives.
+sweep::KeepWaiting waiting_for(const Options& options, const std::string& path,
+                               const DrainSignals& signals) {
+  if (!(options.wait_s > 0)) return {};
+  const int tries = static_cast<int>(options.wait_s * 4);
+  const std::string until = "; waiting for it, --wait " + analysis::four_digits(options.wait_s);
+  return [=, &signals, tried = 0](const sweep::LockHolder& holder) mutable {
+    if (tried == 0) say(sweep::ArchiveInUse(path, holder).what() + until);
     if (++tried > tries || signals.count() > 0) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds(250));
     return true;
@@ -102,11 +110,9 @@ sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan,
   const worker::Host host = worker::detect_host();
   archive.cores = host.cores;
   archive.self = {host.name, host.pid, options.slurm_job};
-  archive.keep_waiting = waiting_for(options.wait_s, signals);
+  archive.keep_waiting = waiting_for(options, archive_path(options, plan.spec.name), signals);
   archive.provenance = provenance_of(options);
-  archive.warn = [](const std::string& text) {
-    std::fprintf(stderr, "kvsweep: %s\n", analysis::terminal_text(text).c_str());
-  };
+  archive.warn = say;
   archive.progress =
       MergeReporter(std::cerr, [clock = engine::WallClock()] { return clock.now(); });
   return archive;
@@ -140,6 +146,14 @@ SpaceWait space_wait(const Options& options, const DrainSignals& signals, sweep:
   wait.say = [&progress](const std::string& text) { progress.report("kvsweep: " + text); };
   wait.on_pause = [&archive] { archive.heartbeat(); };
   return SpaceWait(std::move(wait));
+}
+
+void report_lone_task(const Options& options) {
+  if (options.tasks <= 1) return;
+  say("there are " + std::to_string(options.tasks) +
+      " tasks, but MPI sees only this process: if srun started them, each is a run of its own, and "
+      "all but one find the archive in use; start them with mpirun, or with srun --mpi=pmix where "
+      "`srun --mpi=list` has pmix");
 }
 
 void check_device(const Options& options) { name_device(options); }

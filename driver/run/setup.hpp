@@ -28,6 +28,10 @@ FarmOptions farm_options(const Options& options, const std::string& backend,
 SpaceWait space_wait(const Options& options, const DrainSignals& signals, sweep::Archive& archive,
                      ProgressLine& progress);
 
+/// Says so if this process runs alone although its launcher has more tasks: srun without PMIx
+/// starts runs that do not know of each other.
+void report_lone_task(const Options& options);
+
 /// Throws worker::InputError when --as-sku or --fake-device name no known SKU.
 void check_device(const Options& options);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <ranges>
 
@@ -148,18 +149,34 @@ SkuJob size_job(const std::string& sku, std::vector<PlanLine> cells, const std::
 }
 
 int minutes_of(const std::string& time) {
-  int hours = 0, minutes = 0, seconds = 0, end = 0;
-  const int size = static_cast<int>(time.size());
-  const int fields = std::sscanf(time.c_str(), "%d:%d:%d%n", &hours, &minutes, &seconds, &end);
-  bool whole = fields == 3 && end == size;
-  if (!whole) {
-    hours = 0;
-    whole = std::sscanf(time.c_str(), "%d%n", &minutes, &end) == 1 && end == size;
+  const std::size_t dash = time.find('-');
+  const bool has_days = dash != time.npos;
+  const std::vector<std::string> fields =
+      sweep::split(std::string_view(time).substr(has_days ? dash + 1 : 0), ":");
+  const auto is_count = [](const std::string& text) {
+    return !text.empty() && text.size() <= 6 &&
+           text.find_first_not_of("0123456789") == std::string::npos;
+  };
+  const bool is_whole = (!has_days || is_count(time.substr(0, dash))) && fields.size() <= 3 &&
+                        !fields.empty() && !time.ends_with(':') &&
+                        std::ranges::all_of(fields, is_count);
+  std::int64_t seconds = 0;
+  if (is_whole) {
+    // With days the first field is hours; else the last of two or three fields is seconds.
+    std::int64_t unit_s = has_days || fields.size() == 3 ? 3600 : 60;
+    if (has_days) seconds = std::stoi(time) * std::int64_t{24 * 3600};
+    for (const std::string& field : fields) {
+      seconds += std::stoi(field) * unit_s;
+      unit_s /= 60;
+    }
   }
-  const int all = hours * 60 + minutes;
-  if (whole && hours >= 0 && minutes >= 0 && all >= 1) return all;
-  throw UsageError("--time must be MINUTES or HOURS:MINUTES:SECONDS, at least a minute, found \"" +
-                   time + '"');
+  constexpr std::int64_t kMost = std::int64_t{10} * 365 * 24 * 3600;
+  if (seconds >= 1 && seconds <= kMost) return static_cast<int>((seconds + 59) / 60);
+  throw UsageError(
+      "--time must be as Slurm has it, from a minute to ten years: MINUTES, MINUTES:SECONDS, "
+      "HOURS:MINUTES:SECONDS, DAYS-HOURS, DAYS-HOURS:MINUTES or DAYS-HOURS:MINUTES:SECONDS; "
+      "found \"" +
+      time + '"');
 }
 
 std::string slurm_time(int minutes) {

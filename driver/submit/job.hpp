@@ -33,7 +33,8 @@ double max_hours(const Cluster& cluster, const Options& options, std::string* pl
 SkuJob size_job(const std::string& sku, std::vector<PlanLine> cells, const std::string& backend,
                 const Cluster& cluster, const Options& options);
 
-/// Minutes of "MINUTES" or "HOURS:MINUTES:SECONDS". Throws UsageError.
+/// Minutes, rounded up, of a time as Slurm has it: "90", "90:00", "1:30:00", "1-0", "0-01:30".
+/// Throws UsageError.
 int minutes_of(const std::string& time);
 /// "12:30:00"
 std::string slurm_time(int minutes);

@@ -104,7 +104,7 @@ std::string leader(std::span<const Entrant> entrants, const Scores& scores) {
 void drop_the_beaten(std::span<Entrant> entrants, const Scores& scores, int seeds) {
   for (Entrant& each : entrants)
     if (each.is_in() && scores_of(scores, each.policy).size() < static_cast<std::size_t>(seeds))
-      each.why_out = "a cell has no result";
+      each = {each.policy, "a cell has no result", true};
   const std::string best = leader(entrants, scores);
   for (Entrant& each : entrants) {
     if (!each.is_in() || each.policy == best) continue;

@@ -24,6 +24,7 @@ std::vector<Candidate> draw_candidates(const sweep::TuneSpec& tune);
 struct Entrant {
   std::string policy;
   std::string why_out{};  // empty: in
+  bool lacks_result = false;
   bool is_in() const { return why_out.empty(); }
 };
 

@@ -2,9 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <set>
+#include <iostream>
 #include <stdexcept>
 
+#include "analysis/text/escape.hpp"
 #include "analysis/text/new_file.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/command_line/archive_argument.hpp"
@@ -62,6 +63,12 @@ sweep::CellRecord planned(const sweep::CellRecord& cell) {
   record.status = cell.status;
   record.reason = cell.reason;
   return record;
+}
+
+/// Whether a line of a run says why the run waits, fails or leaves cells for the next one.
+bool tells(const std::string& line) {
+  return line.starts_with("kvsweep: ") || line.starts_with("left: ") ||
+         line.find(": failed: ") != std::string::npos || line.find(" ended: ") != std::string::npos;
 }
 
 struct LogSum {
@@ -200,8 +207,13 @@ std::vector<std::string> TuneRuns::words(const char* archive, const TuneCells& c
 
 int TuneRuns::run(const char* archive, const TuneCells& cells, const sweep::ParamMap& set) const {
   folder_.write_asked(archive, only_of(cells));
+  const auto show = [this, is_new = true](const std::string& line) mutable {
+    // What follows of a message is indented.
+    if (!line.starts_with("  ")) is_new = tells(line) && shown_.insert(line).second;
+    if (is_new) std::cerr << analysis::terminal_text(line) << std::endl;
+  };
   const sweep::ChildEnd end =
-      sweep::run_program(words(archive, cells, set), folder_.file("runs.log"));
+      sweep::run_program(words(archive, cells, set), folder_.file("runs.log"), show);
   if (end.signal == 0) return end.exit_code;
   throw std::runtime_error("a run of the tuning was killed by signal " +
                            std::to_string(end.signal) + "; the same command continues");

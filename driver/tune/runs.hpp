@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -64,8 +65,9 @@ class TuneRuns {
   TuneRuns(const Options& options, const TuneFolder& folder, const sweep::SweepSpec& spec)
       : options_(options), folder_(folder), spec_(spec), tune_(*spec.tune) {}
 
-  /// Runs what the archive (a file of the folder) lacks, with further assignments. Returns the exit
-  /// code of the run. Throws std::runtime_error when it is killed.
+  /// Runs what the archive (a file of the folder) lacks, with further assignments, and shows why it
+  /// waits, fails or leaves cells. Returns the exit code of the run. Throws std::runtime_error when
+  /// it is killed.
   int run(const char* archive, const TuneCells& cells, const sweep::ParamMap& set) const;
 
   /// The metric of each policy and seed of an archive, as the geometric mean over the other axes;
@@ -86,6 +88,7 @@ class TuneRuns {
   const TuneFolder& folder_;
   const sweep::SweepSpec& spec_;
   const sweep::TuneSpec& tune_;
+  mutable std::set<std::string> shown_;  // lines of runs
 };
 
 }  // namespace driver

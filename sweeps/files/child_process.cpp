@@ -75,22 +75,30 @@ ChildProcess::~ChildProcess() {
   }
 }
 
-ChildEnd ChildProcess::wait() {
+ChildEnd ChildProcess::wait() { return *ended(0); }
+
+std::optional<ChildEnd> ChildProcess::end_now() { return ended(WNOHANG); }
+
+std::optional<ChildEnd> ChildProcess::ended(int flags) {
   int status = 0;
   pid_t ended = -1;
   do {
-    ended = ::waitpid(pid_, &status, 0);
+    ended = ::waitpid(pid_, &status, flags);
   } while (ended < 0 && errno == EINTR);
+  if (ended == 0) return std::nullopt;
   pid_ = -1;
   if (ended < 0) throw FileError("wait for", "a process", errno);  // how the child ended is unknown
-  if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status)};
-  return {WEXITSTATUS(status), 0};
+  if (WIFSIGNALED(status)) return ChildEnd{128 + WTERMSIG(status), WTERMSIG(status)};
+  return ChildEnd{WEXITSTATUS(status), 0};
 }
 
-ChildEnd run_program(std::vector<std::string> words, const std::string& log) {
+ChildEnd run_program(std::vector<std::string> words, const std::string& log,
+                     const std::function<void(const std::string&)>& on_line) {
   std::vector<char*> argv;
   for (std::string& word : words) argv.push_back(word.data());
   argv.push_back(nullptr);
+  const Descriptor written(log, O_RDONLY | O_CREAT, 0644);
+  ::lseek(written.get(), 0, SEEK_END);
   ChildProcess child([&] {
     constexpr int kNotStarted = 127;
     ::prctl(PR_SET_PDEATHSIG, SIGTERM);
@@ -101,7 +109,15 @@ ChildEnd run_program(std::vector<std::string> words, const std::string& log) {
     std::perror(argv[0]);
     return kNotStarted;
   });
-  return child.wait();
+  std::string text;
+  for (;;) {
+    const std::optional<ChildEnd> end = child.end_now();
+    text += written.read();
+    for (std::size_t line; (line = text.find('\n')) != text.npos; text.erase(0, line + 1))
+      on_line(text.substr(0, line));
+    if (end) return *end;
+    ::usleep(20'000);
+  }
 }
 
 ChildReport report_of_child(const std::function<std::string()>& work) {

@@ -148,10 +148,20 @@ TEST_CASE("a missing key is not explained by another key that is known") {
              EndsWith("(is \"workload.knd\" a misspelling of it?)"));
 }
 
-TEST_CASE("host memory below one block is refused with the least that is possible") {
-  CHECK(Cell().set("policy", "cpu_offload").set("dram_gib", 0.001).refusal() ==
-        "cell.toml:5:1: dram_gib must be at least 0.00195 GiB, the size of one block, found "
-        "0.001");
+TEST_CASE("host memory below one block or chunk makes the cell infeasible, with the least size") {
+  CHECK(Cell().set("policy", "cpu_offload").set("dram_gib", 0.001).obstacle() ==
+        "infeasible: dram_gib must be at least 0.00196 GiB, the size of one block of 16 tokens, "
+        "which policy \"cpu_offload\" stores whole");
+  CHECK(Cell().set("policy", "lmcache").set("dram_gib", 0.02).obstacle() ==
+        "infeasible: dram_gib must be at least 0.0313 GiB, the size of one chunk of 256 tokens, "
+        "which policy \"lmcache\" stores whole");
+  CHECK(Cell().set("policy", "lmcache").set("dram_gib", 0.0313).obstacle() == "runs");
+  CHECK_THAT(Cell()
+                 .set("policy", "lmcache")
+                 .without("dram_gib")
+                 .set("engine.host_kv_tokens", 255)
+                 .obstacle(),
+             StartsWith("infeasible: engine.host_kv_tokens must be at least 256, "));
 }
 
 TEST_CASE("the published cost model is refused for a card about which nothing was published") {

@@ -9,6 +9,23 @@ using support::lines_of;
 using support::Outcome;
 using support::Program;
 
+TEST_CASE("a task of srun that MPI does not see says that it runs alone") {
+  const Program program;
+  const auto said = [&](const char* variable, const char* tasks) {
+    ::setenv(variable, tasks, 1);
+    const Outcome outcome = program.run({"run", "tiny.toml"});
+    ::unsetenv(variable);
+    CHECK(outcome.exit_code == 0);
+    return outcome.err;
+  };
+  CHECK_THAT(
+      said("SLURM_STEP_NUM_TASKS", "4"),
+      Contains("there are 4 tasks, but MPI sees only this process") && Contains("srun --mpi=pmix"));
+  CHECK_THAT(said("SLURM_NTASKS", "4"), Contains("there are 4 tasks"));
+  CHECK_THAT(said("PMI_SIZE", "4"), Contains("there are 4 tasks"));
+  CHECK_THAT(said("SLURM_STEP_NUM_TASKS", "1"), !Contains("tasks"));
+}
+
 TEST_CASE(
     "run says first what it runs on, and ends with a row for each cell and which policy is best") {
   const Outcome outcome = Program().run({"run", "tiny.toml"});

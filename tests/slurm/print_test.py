@@ -265,6 +265,17 @@ def smoke():
     expect_in("--array", refused("--sku", "a100-40gb", "--smoke", "--array"), "message")
 
 
+@case("a time limit is given in every form that Slurm has, and seconds count as a minute begun")
+def times():
+    for given, limit in (("90", "01:30:00"), ("90:00", "01:30:00"), ("89:01", "01:30:00"), ("1:30:00", "01:30:00"),
+                         ("00:90:00", "01:30:00"), ("0-01:30", "01:30:00"), ("0-1", "01:00:00"),
+                         ("0-01:29:30", "01:30:00"), ("1-00:00:00", "24:00:00"), ("1-00", "24:00:00")):
+        text = printed("--sku", "a100-40gb", "--backend", "cuda", "--array", "--cluster", "generic", "--time", given)
+        expect_in(f"#SBATCH --time={limit}\n", text, given)
+    for wrong in ("0", "0:00", "1-", "-5", "1-2-3", "1:2:3:4", "1h", "90:", ":90", "+90", " 90", "1.5", "9999999999"):
+        expect_in("--time must be as Slurm has it", refused("--sku", "a100-40gb", "--time=" + wrong), wrong)
+
+
 @case("words that a batch script could not carry are refused")
 def odd_words():
     expect_in("' '", refused("--sku", "a100-40gb", archive="/scratch/my results/a.h5"), "message")

@@ -1,7 +1,9 @@
 #include "workers/binding/binding.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 
 #include "sweeps/spec/canonical_json.hpp"
 #include "sweeps/spec/cell.hpp"
@@ -59,9 +61,37 @@ std::optional<Infeasible> too_large_for_card(const ExperimentConfig& config) {
                     config.gpu.name);
 }
 
+/// The smallest number of three digits, to be written, that is not below `value`.
+std::string at_least(double value) {
+  const double unit = std::pow(10, std::floor(std::log10(value)) - 2);
+  std::array<char, 32> text{};
+  std::snprintf(text.data(), text.size(), "%.3g", std::ceil(value / unit) * unit);
+  return text.data();
+}
+
+/// A host tier holds at least one of what it stores: a block, or a chunk of several.
+std::optional<Infeasible> too_small_for_tier(const ParamBinder& in,
+                                             const ExperimentConfig& config) {
+  const engine::TierConfig& tier = config.engine.tier;
+  const int block = config.engine.kv.block_size;
+  const bool chunked = tier.kind == engine::TierKind::lmcache;
+  const int tokens = chunked ? tier.chunk_tokens : block;
+  if (tier.kind == engine::TierKind::none || tier.host_blocks >= tokens / block)
+    return std::nullopt;
+  constexpr double kGib = 1024.0 * 1024 * 1024;
+  const double bytes = static_cast<double>(bytes_per_block(config)) * (tokens / block);
+  const std::string least = in.has("engine.host_kv_tokens")
+                                ? "engine.host_kv_tokens must be at least " + std::to_string(tokens)
+                                : "dram_gib must be at least " + at_least(bytes / kGib) + " GiB";
+  return Infeasible(least + ", the size of one " + (chunked ? "chunk" : "block") + " of " +
+                    std::to_string(tokens) + " tokens, which policy \"" + config.policy_name +
+                    "\" stores whole");
+}
+
 /// Why the cell cannot run although every one of its values is allowed.
-std::optional<Infeasible> infeasible(const ExperimentConfig& config) {
+std::optional<Infeasible> infeasible(const ParamBinder& in, const ExperimentConfig& config) {
   if (auto too_large = too_large_for_card(config)) return too_large;
+  if (auto too_small = too_small_for_tier(in, config)) return too_small;
   const engine::KvConfig& kv = config.engine.kv;
   const std::int64_t pool = std::int64_t{kv.num_blocks - 1} * kv.block_size;
   const int length = config.engine.scheduler.max_model_len;
@@ -260,7 +290,7 @@ BoundCell bind(const sweep::ParamMap& written, const std::string& backend,
   bound.config = bind_experiment(in, backend, profiles);
   set_arrival_seed(bound.config, arrival_seed);
   in.record("engine_abi", engine_abi(bound.config));
-  const std::optional<Infeasible> problem = infeasible(bound.config);
+  const std::optional<Infeasible> problem = infeasible(in, bound.config);
   check_order(in, bound.config);
   check_eviction(in, bound.config);
   check_prefetch(in, bound.config);

@@ -1,5 +1,3 @@
-#include <array>
-#include <cstdio>
 #include <limits>
 
 #include "workers/binding/parts.hpp"
@@ -70,11 +68,7 @@ void bind_scale(ParamBinder& in, ExperimentConfig& config, HostLink& link) {
 std::int64_t blocks_of_tokens(ParamBinder& in, int block_size) {
   if (in.has("dram_gib"))
     in.fail("engine.host_kv_tokens", "sets the host tier's size, and so does dram_gib");
-  const std::int64_t blocks = in.integer("engine.host_kv_tokens") / block_size;
-  if (blocks < 1)
-    in.fail("engine.host_kv_tokens",
-            "must be at least one block of " + std::to_string(block_size) + " tokens");
-  return blocks;
+  return in.integer("engine.host_kv_tokens") / block_size;
 }
 
 /// Host memory of the tier in blocks: by bytes, or by the tokens that it holds.
@@ -85,13 +79,6 @@ std::int64_t bind_size(ParamBinder& in, const std::string& policy, int block_siz
              ": policy \"" + policy + "\" keeps KV in host memory, whose size must be given");
   const double bytes = in.number("dram_gib") * kBytesPerGib;
   const double blocks = bytes / static_cast<double>(bytes_per_block);
-  if (blocks < 1) {
-    std::array<char, 32> least{};
-    std::snprintf(least.data(), least.size(), "%.3g",
-                  static_cast<double>(bytes_per_block) / kBytesPerGib);
-    in.fail("dram_gib",
-            "must be at least " + std::string(least.data()) + " GiB, the size of one block");
-  }
   if (blocks > std::numeric_limits<int>::max())
     in.fail("dram_gib", "must hold fewer than 2^31 blocks");
   return static_cast<std::int64_t>(blocks);
