@@ -1,4 +1,5 @@
 #include <mpi.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <cstdlib>
@@ -72,10 +73,11 @@ int run_command(const driver::Options& options, const driver::DrainSignals* sign
 }
 
 /// Sets what a parent process may have changed. Writing beyond `ulimit -f` returns an error instead
-/// of killing the process, and children can be waited for.
-void set_signals() {
+/// of killing the process, children can be waited for, and the owner of a new file may read it.
+void set_inherited() {
   std::signal(SIGXFSZ, SIG_IGN);
   std::signal(SIGCHLD, SIG_DFL);
+  ::umask(::umask(0) & ~static_cast<mode_t>(S_IRWXU));
 }
 
 /// A closed pipe (`| head`) ends a command that only prints, silently. Runs go on, and output files
@@ -116,7 +118,7 @@ int main(int argc, char** argv) {
   // after the run's end changes nothing.
   const driver::DrainSignals* signals = nullptr;
   if (argc > 1 && std::strcmp(argv[1], "run") == 0) signals = new driver::DrainSignals;
-  set_signals();
+  set_inherited();
   sweep::keep_freed_memory();
   driver::allow_wanted_colors();
   driver::Options options;

@@ -1,36 +1,20 @@
 #include "driver/bundle/manifest.hpp"
 
-#include <cerrno>
-#include <fstream>
-#include <vector>
-
 #include "analysis/text/text_table.hpp"
-#include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/sha256.hpp"
+#include "sweeps/spec/file_digest.hpp"
 #include "sweeps/spec/params.hpp"
 
 namespace driver {
 
 namespace fs = std::filesystem;
 
-std::string sha256_of_file(const fs::path& file) {
-  constexpr std::size_t kPiece = 1 << 20;
-  sweep::check_is_file(file.string());
-  std::ifstream in(file, std::ios::binary);
-  sweep::Sha256 digest;
-  std::vector<char> piece(kPiece);
-  while (in.read(piece.data(), static_cast<std::streamsize>(piece.size())) || in.gcount() > 0)
-    digest.update({piece.data(), static_cast<std::size_t>(in.gcount())});
-  if (in.bad()) throw sweep::FileError("read", file.string(), EIO);
-  return digest.hex();
-}
-
 std::map<std::string, std::string> files_of(const fs::path& bundle) {
   std::map<std::string, std::string> files;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(bundle)) {
     const std::string name = entry.path().lexically_relative(bundle).generic_string();
     if (entry.is_regular_file() && name != kManifestFile)
-      files[name] = sha256_of_file(entry.path());
+      files[name] = sweep::sha256_of_file(entry.path().string());
   }
   return files;
 }

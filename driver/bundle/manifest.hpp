@@ -15,9 +15,6 @@ struct Manifest {
 
 inline constexpr const char* kManifestFile = "manifest.toml";
 
-/// Lower-case hex. Throws sweep::FileError.
-std::string sha256_of_file(const std::filesystem::path& file);
-
 /// The regular files below a folder but its manifest, sorted, with '/' between folders.
 std::map<std::string, std::string> files_of(const std::filesystem::path& bundle);
 

@@ -1,7 +1,6 @@
 #include "driver/bundle/commands.hpp"
 
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <map>
 #include <set>
@@ -32,10 +31,7 @@ constexpr double kTolerance = 1e-9;
 
 void write(const fs::path& file, const std::string& text) {
   fs::create_directories(file.parent_path());
-  std::ofstream out(file, std::ios::binary);
-  out << text;
-  out.flush();
-  if (!out) throw sweep::FileError("write", file.string(), errno);
+  sweep::FileOps().write(file.string(), text);
 }
 
 void copy_archive(const std::string& path, const fs::path& bundle) {

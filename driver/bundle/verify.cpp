@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
-#include <iterator>
 #include <map>
 #include <random>
 #include <string>
@@ -19,6 +17,7 @@
 #include "driver/command_line/failure.hpp"
 #include "driver/version.hpp"
 #include "sweeps/archive/reader.hpp"
+#include "sweeps/files/durable_file.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "workers/cell/experiment.hpp"
 #include "workers/engine/base/clock.hpp"
@@ -42,11 +41,6 @@ struct VerifyLimits {
 
 namespace fs = std::filesystem;
 using Findings = std::vector<Finding>;
-
-std::string text_of(const fs::path& file) {
-  std::ifstream in(file, std::ios::binary);
-  return {std::istreambuf_iterator<char>(in), {}};
-}
 
 void check_program(const Manifest& manifest, Findings& findings) {
   const std::string ours = std::string(kVersion) + " (" + kCommit + ')';
@@ -89,7 +83,7 @@ void check_outputs(const fs::path& bundle, double tolerance, Findings& findings)
   for (const auto& [name, found] : outputs_of(bundle)) {
     const std::string step = name == "claims.csv" ? "claims" : "figures";
     const std::string difference =
-        csv_difference(found, text_of(bundle / "expected" / name), tolerance);
+        csv_difference(found, sweep::file_bytes((bundle / "expected" / name).string()), tolerance);
     findings.push_back({step, difference.empty() ? Outcome::same : Outcome::different,
                         "expected/" + name + (difference.empty() ? "" : ": " + difference)});
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iostream>
 #include <memory>
+#include <optional>
 #include <system_error>
 
 #include "analysis/compare/derived.hpp"
@@ -59,17 +60,17 @@ int find_by_key(const std::vector<sweep::CellRecord>& cells, const std::string& 
 void using_files(const std::function<void()>& use) {
   try {
     use();
+  } catch (const sweep::ReadFailed&) {
+    throw;
   } catch (const sweep::FileError& error) {
     throw UsageError(error.what());
   }
 }
 
 sweep::ArchiveReader open_archive(const std::string& path) {
-  try {
-    return sweep::ArchiveReader(path);
-  } catch (const sweep::FileError& error) {
-    throw UsageError(error.what());
-  }
+  std::optional<sweep::ArchiveReader> opened;
+  using_files([&] { opened.emplace(path); });
+  return std::move(*opened);
 }
 
 std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::CellRecord>& cells,

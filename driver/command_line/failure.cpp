@@ -1,6 +1,9 @@
 #include "driver/command_line/failure.hpp"
 
+#include <cerrno>
+#include <csignal>
 #include <cstdio>
+#include <cstring>
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
@@ -64,6 +67,8 @@ ExitCode report_failure() {
 ExitCode report_crash(const std::vector<std::string>& archives, int signal) {
   std::string files;
   for (const std::string& each : archives) files += ' ' + each;
+  if (signal == SIGBUS)
+    return fail(kInternalError, "one of" + files + " cannot be read: " + std::strerror(EIO));
   return fail_damaged("reading" + files + " ended with signal " + std::to_string(signal) +
                       ": an archive is damaged in a way that HDF5 does not detect");
 }

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <cmath>
-#include <fstream>
 #include <iostream>
 #include <optional>
 #include <string>
@@ -15,6 +14,7 @@
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/history.hpp"
+#include "sweeps/files/durable_file.hpp"
 
 namespace driver {
 namespace {
@@ -161,9 +161,7 @@ void print_seen(const Place& place, const bounds::MeanBound& bound, Results& res
 /// Whether the file begins as HDF5 files do.
 bool is_archive(const std::string& path) {
   constexpr std::string_view kBegin = "\x89HDF\r\n\x1a\n";
-  std::string begin(kBegin.size(), '\0');
-  std::ifstream(path, std::ios::binary).read(begin.data(), std::ssize(begin));
-  return begin == kBegin;
+  return sweep::file_bytes(path, kBegin.size()) == kBegin;
 }
 
 /// For the cells of an archive as it restores them, without their sweep file.

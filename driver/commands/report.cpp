@@ -2,10 +2,8 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <fstream>
 #include <iostream>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -23,6 +21,7 @@
 #include "driver/commands/web_assets.hpp"
 #include "driver/version.hpp"
 #include "sweeps/files/child_process.hpp"
+#include "sweeps/files/durable_file.hpp"
 
 namespace driver {
 namespace {
@@ -66,13 +65,6 @@ std::optional<fs::path> find_script() {
   return std::nullopt;
 }
 
-std::string read(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::ostringstream text;
-  text << file.rdbuf();
-  return text.str();
-}
-
 std::string last_line(std::string text) {
   text.erase(text.find_last_not_of(" \r\n") + 1);
   return text.substr(text.find_last_of('\n') + 1);
@@ -82,7 +74,7 @@ std::vector<analysis::ReportPicture> pictures_in(const fs::path& folder) {
   std::vector<analysis::ReportPicture> pictures;
   for (const auto& entry : fs::recursive_directory_iterator(folder)) {
     if (entry.path().extension() == ".svg")
-      pictures.push_back({entry.path().stem().string(), read(entry.path())});
+      pictures.push_back({entry.path().stem().string(), sweep::file_bytes(entry.path().string())});
   }
   std::ranges::sort(pictures, {}, &analysis::ReportPicture::caption);
   return pictures;
@@ -102,7 +94,7 @@ Figures draw_figures(const std::vector<std::string>& archives, const fs::path& s
     if (sweep::run_program(std::move(words), log.string()).exit_code == 0)
       return {pictures_in(folder.path()), ""};
   }
-  const std::string said = last_line(read(log));
+  const std::string said = fs::exists(log) ? last_line(sweep::file_bytes(log)) : "";
   return {{}, "kvsweep-figures failed" + (said.empty() ? "" : ": " + said)};
 }
 

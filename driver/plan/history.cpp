@@ -1,5 +1,6 @@
 #include "driver/plan/history.hpp"
 
+#include <cerrno>
 #include <filesystem>
 #include <set>
 
@@ -70,8 +71,8 @@ std::optional<CellRecord> PlanHistory::result_of(const PlannedCell& planned,
     if (record.has_result(level)) return record;
   } catch (const sweep::ArchiveDamaged&) {
     // The next run sets it aside.
-  } catch (const sweep::FileError&) {
-    // Another process has just merged it.
+  } catch (const sweep::FileError& error) {
+    if (error.error_number != ENOENT) throw;  // else another process has just merged it
   }
   return std::nullopt;
 }

@@ -37,7 +37,7 @@ std::vector<StoredChunk> packed_chunks(const Column& column, const ChunkShape& s
 }
 
 void write_column_order(hid_t group, const std::vector<std::string>& names) {
-  if (H5Aexists(group, "columns") > 0) {
+  if (has_attribute(group, "columns")) {
     h5_check(H5Adelete(group, "columns"), "replace the list of columns");
   }
   write_attribute(group, "columns", names);

@@ -21,7 +21,7 @@ constexpr const char* kGeneration = "generation";
 
 template <class Value>
 void set_attribute(hid_t object, const std::string& name, const Value& value) {
-  if (H5Aexists(object, name.c_str()) > 0) {
+  if (has_attribute(object, name)) {
     h5_check(H5Adelete(object, name.c_str()), "replace the attribute " + name);
   }
   write_attribute(object, name, value);
@@ -139,7 +139,10 @@ void check_is_hdf5(const std::string& path) {
   check_is_file(path);
   static_cast<void>(Descriptor(path, 0));  // throws FileError with the reason if it cannot be read
   silence_h5();
-  if (H5Fis_hdf5(path.c_str()) > 0) return;
+  try {
+    if (h5_check(H5Fis_hdf5(path.c_str()), "open " + path) > 0) return;
+  } catch (const H5Error&) {  // e.g. an empty file
+  }
   throw ArchiveDamaged(path + " is not an archive: it is not an HDF5 file");
 }
 
@@ -180,7 +183,7 @@ void write_index(hid_t file, const ArchiveIndex& index,
 
 std::int64_t read_generation(hid_t file) {
   const H5Dataset footer(H5Dopen2(file, kFooter, H5P_DEFAULT), "open the footer");
-  if (H5Aexists(footer.get(), kGeneration) <= 0) return 0;
+  if (!has_attribute(footer.get(), kGeneration)) return 0;
   return read_integer_attribute(footer.get(), kGeneration);
 }
 
@@ -191,7 +194,7 @@ std::string stored_cells_digest(hid_t file) {
 
 void check_objects(hid_t file) {
   const H5Dataset footer(H5Dopen2(file, kFooter, H5P_DEFAULT), "open the footer");
-  if (H5Aexists(footer.get(), kObjectsDigest) <= 0) return;
+  if (!has_attribute(footer.get(), kObjectsDigest)) return;
   if (read_fixed_attribute(footer.get(), kObjectsDigest) == objects_digest(file, kFooter)) return;
   throw H5Error("its tables are not described as the footer says");
 }

@@ -72,8 +72,8 @@ std::vector<RunMark> run_marks(const std::string& archive) {
     try {
       for (RunMark& mark : parse_mark(key, file_bytes(folder + "/" + name)))
         marks.push_back(std::move(mark));
-    } catch (const FileError&) {
-      // Committed since the folder was listed.
+    } catch (const FileError& error) {
+      if (error.error_number != ENOENT) throw;  // else committed since the folder was listed
     }
   }
   return marks;

@@ -79,8 +79,8 @@ std::vector<int> Archive::form(const std::string& temporary, ArchiveIndex& to, c
   } catch (const ArchiveWriteFailed&) {
     check_chunks_of_source();
     throw;
-  } catch (const H5Error& error) {
-    if (!wants_space(error)) check_chunks_of_source();
+  } catch (const H5Error&) {
+    check_chunks_of_source();
     throw;
   }
 }

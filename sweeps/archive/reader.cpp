@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <optional>
 
 #include "sweeps/archive/file.hpp"
@@ -83,7 +84,8 @@ bool ArchiveReader::open_once() {
       ++n_shards_;
     } catch (const ArchiveDamaged&) {
       // Damaged: its driver will run the cell again.
-    } catch (const FileError&) {
+    } catch (const FileError& error) {
+      if (error.error_number != ENOENT) throw;
       complete = false;  // merged since the listing
     }
   }
@@ -111,7 +113,8 @@ ShardContents ArchiveReader::load(int row) {
   if (in_shard_[at]) {
     try {
       return read_shard(path_ + ".d/" + key + ".h5", key);
-    } catch (const FileError&) {
+    } catch (const FileError& error) {
+      if (error.error_number != ENOENT) throw;
       open();  // the shard was merged; the row is the same unless the plan changed
       if (at >= cells().size() || cells()[at].key != key) {
         throw ArchiveError(path_ + " was replaced by another plan's while it was read");

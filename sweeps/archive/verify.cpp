@@ -83,6 +83,8 @@ void verify_archive_file(const std::string& path, const ArchiveIndex& written,
     check_chunk_indices(archive.file.get());
     check_chunks(archive.file.get());
     check_results(archive.file.get(), written.cells, cells, threads);
+  } catch (const FileError&) {
+    throw;
   } catch (const std::runtime_error& error) {
     throw ArchiveWriteFailed(
         "the file that was to replace the archive does not hold what was "

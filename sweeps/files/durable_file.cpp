@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdio>
 #include <filesystem>
@@ -20,9 +21,18 @@ namespace {
 
 constexpr int kFolderMode = 0777;
 
+/// EINVAL says that the file system cannot sync this, as FUSE and SMB say of folders.
 void sync_descriptor(const std::string& path, int flags) {
   const Descriptor file(path, flags);
-  if (::fsync(file.get()) != 0) throw FileError("sync", path, errno);
+  if (::fsync(file.get()) == 0 || errno == EINVAL || errno == ENOTSUP || errno == ENOSYS) return;
+  throw FileError("sync", path, errno);
+}
+
+/// Whether an errno says that the path, or what the user may do with it, is wrong.
+bool is_about_path(int error) {
+  constexpr std::array kAll = {ENOENT,       ENOTDIR, EACCES, EPERM, EISDIR, ELOOP,
+                               ENAMETOOLONG, EROFS,   EINVAL, ENXIO, ESPIPE, EEXIST};
+  return std::ranges::find(kAll, error) != kAll.end();
 }
 
 /// The errno of allocating `bytes` to a file, which quotas count as well; 0 if there is room.
@@ -43,9 +53,17 @@ FileError::FileError(const std::string& tried, const std::string& path, int erro
                          std::generic_category().message(error)),
       error_number(error) {}
 
+void throw_read_error(const std::string& tried, const std::string& path, int error) {
+  if (is_about_path(error)) throw FileError(tried, path, error);
+  throw ReadFailed(tried, path, error);
+}
+
 Descriptor::Descriptor(const std::string& path, int flags, unsigned mode)
     : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {
-  if (descriptor_ < 0) throw FileError((flags & O_CREAT) != 0 ? "create" : "open", path, errno);
+  if (descriptor_ >= 0) return;
+  if ((flags & O_CREAT) != 0) throw FileError("create", path, errno);
+  if ((flags & O_ACCMODE) == O_RDONLY) throw_read_error("open", path, errno);
+  throw FileError("open", path, errno);
 }
 
 Descriptor::~Descriptor() {
@@ -70,18 +88,21 @@ void Descriptor::write(std::string_view bytes) const {
   }
 }
 
-std::string Descriptor::read() const {
+std::string Descriptor::read(std::size_t most) const {
   std::string bytes;
   struct stat status {};
-  if (::fstat(descriptor_, &status) == 0) bytes.reserve(static_cast<std::size_t>(status.st_size));
+  if (::fstat(descriptor_, &status) == 0)
+    bytes.reserve(std::min(most, static_cast<std::size_t>(status.st_size)));
   std::vector<char> block(1 << 16);
-  for (;;) {
-    const ssize_t read = ::read(descriptor_, block.data(), block.size());
+  while (bytes.size() < most) {
+    const std::size_t wanted = std::min(block.size(), most - bytes.size());
+    const ssize_t read = ::read(descriptor_, block.data(), wanted);
     if (read < 0 && errno == EINTR) continue;
-    if (read < 0) throw FileError("read", path_, errno);
-    if (read == 0) return bytes;
+    if (read < 0) throw_read_error("read", path_, errno);
+    if (read == 0) break;
     bytes.append(block.data(), static_cast<std::size_t>(read));
   }
+  return bytes;
 }
 
 void Descriptor::close() {
@@ -175,7 +196,7 @@ void publish_new(FileOps& files, const std::string& temporary, const std::string
 
 void check_is_file(const std::string& path) {
   struct stat status {};
-  if (::stat(path.c_str(), &status) != 0) throw FileError("open", path, errno);
+  if (::stat(path.c_str(), &status) != 0) throw_read_error("open", path, errno);
   if (S_ISDIR(status.st_mode)) throw FileError("read", path, EISDIR);
   if (!S_ISREG(status.st_mode)) throw FileError("read", path, ESPIPE);
 }
@@ -184,7 +205,7 @@ FileIdentity identity_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) == 0) return {status.st_dev, status.st_ino, status.st_size};
   if (errno == ENOENT) return {};
-  throw FileError("look at", path, errno);
+  throw_read_error("look at", path, errno);
 }
 
 std::string resolved(const std::string& path) {
@@ -224,16 +245,18 @@ std::uint64_t bytes_at(const std::string& path) {
   return ::stat(path.c_str(), &status) == 0 ? static_cast<std::uint64_t>(status.st_size) : 0;
 }
 
-std::string file_bytes(const std::string& path) { return Descriptor(path, O_RDONLY).read(); }
+std::string file_bytes(const std::string& path, std::size_t most) {
+  return Descriptor(path, O_RDONLY).read(most);
+}
 
 std::vector<std::string> names_in(const std::string& folder) {
   std::vector<std::string> names;
   std::error_code error;
-  for (const auto& entry : std::filesystem::directory_iterator(folder, error)) {
-    names.push_back(entry.path().filename().string());
-  }
+  for (std::filesystem::directory_iterator entry(folder, error), end; !error && entry != end;
+       entry.increment(error))
+    names.push_back(entry->path().filename().string());
   if (error && error != std::errc::no_such_file_or_directory) {
-    throw FileError("list", folder, error.value());
+    throw_read_error("list", folder, error.value());
   }
   std::sort(names.begin(), names.end());
   return names;
@@ -252,11 +275,11 @@ MappedFile::MappedFile(int descriptor) { map(descriptor, PROT_READ, MAP_PRIVATE)
 
 void MappedFile::map(int descriptor, int protection, int flags) {
   struct stat status {};
-  if (::fstat(descriptor, &status) != 0) throw FileError("look at", "an open file", errno);
+  if (::fstat(descriptor, &status) != 0) throw_read_error("look at", "an open file", errno);
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;
   begin_ = ::mmap(nullptr, size_, protection, flags, descriptor, 0);
-  if (begin_ == MAP_FAILED) throw FileError("map", "an open file", errno);
+  if (begin_ == MAP_FAILED) throw_read_error("map", "an open file", errno);
 }
 
 MappedFile::~MappedFile() {

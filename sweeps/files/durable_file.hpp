@@ -17,6 +17,16 @@ struct FileError : std::runtime_error {
   int error_number;  // errno, e.g. ENOSPC
 };
 
+/// A read failed for a reason that says nothing about the file, e.g. EIO or EMFILE: the same read
+/// may succeed later.
+struct ReadFailed : FileError {
+  using FileError::FileError;
+};
+
+/// Throws ReadFailed, or FileError if the errno is about the path, e.g. ENOENT or EACCES.
+[[noreturn]] void throw_read_error(const std::string& tried, const std::string& path,
+                                   int error_number);
+
 /// Every change that an archive makes to a file system, except HDF5's writes to temporary files. A
 /// test overrides these to stop, fail or lose a change. Each throws FileError.
 class FileOps {
@@ -28,7 +38,7 @@ class FileOps {
   virtual void append(const std::string& path, std::string_view bytes);
   /// Creates `to`, which must not exist.
   virtual void copy(const std::string& from, const std::string& to);
-  /// Waits until the file's bytes are on the disk.
+  /// Waits until the file's bytes are on the disk, on file systems that can do that.
   virtual void sync(const std::string& path);
   /// Replaces `to` atomically. Not durable until the folder is synced.
   virtual void rename(const std::string& from, const std::string& to);
@@ -80,8 +90,8 @@ void discard(const std::string& path) noexcept;
 
 /// Size of a file; 0 if it does not exist.
 std::uint64_t bytes_at(const std::string& path);
-/// Contents of a file. Throws FileError.
-std::string file_bytes(const std::string& path);
+/// Contents of a file, at most `most` bytes. Throws FileError.
+std::string file_bytes(const std::string& path, std::size_t most = std::string::npos);
 /// Names in a folder, sorted; empty if the folder does not exist.
 std::vector<std::string> names_in(const std::string& folder);
 /// The folder part of a path; "." for a bare name.
@@ -100,8 +110,8 @@ class Descriptor {
   Descriptor& operator=(Descriptor&& other) noexcept;
   int get() const { return descriptor_; }
   void write(std::string_view bytes) const;
-  /// Reads from the current position to the end.
-  std::string read() const;
+  /// Reads from the current position to the end, or `most` bytes.
+  std::string read(std::size_t most = std::string::npos) const;
   /// Throws FileError: some file systems report a full disk only here.
   void close();
 

@@ -1,9 +1,11 @@
 #pragma once
 // Uses only the standard library, so rooms that do not link the sweep library can include it.
 #include <algorithm>
+#include <cerrno>
 #include <istream>
 #include <new>
 #include <string>
+#include <system_error>
 
 namespace sweep {
 
@@ -26,7 +28,8 @@ auto fitting_memory(const std::string& file, Read read) {
 }
 
 /// Reads the rest of a stream, at most `most` bytes. Throws Error, prefixed with the file's name,
-/// when there is more, when it cannot be read, and when it does not fit into memory.
+/// when there is more and when it does not fit into memory, and std::system_error when a read
+/// fails.
 template <class Error>
 std::string input_text(std::istream& in, const std::string& file, std::size_t most) {
   constexpr std::size_t kChunk = std::size_t{1} << 20;
@@ -40,7 +43,9 @@ std::string input_text(std::istream& in, const std::string& file, std::size_t mo
       if (text.size() > most)
         throw Error(file + ": is larger than the " + size_text(most) + " allowed");
     }
-    if (in.bad()) throw Error(file + ": cannot be read");
+    if (in.bad())
+      throw std::system_error(errno != 0 ? errno : EIO, std::generic_category(),
+                              file + ": cannot be read");
     return text;
   });
 }

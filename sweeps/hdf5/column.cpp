@@ -180,7 +180,7 @@ Column describe_column(hid_t dataset, hid_t type, const std::string& name) {
   return {name,
           read_text_attribute(dataset, "unit"),
           read_text_attribute(dataset, "long_name"),
-          H5Aexists(dataset, "volatile") > 0,
+          has_attribute(dataset, "volatile"),
           enum_names_of(type),
           take_values(type, nullptr, 0, 0, name)};
 }

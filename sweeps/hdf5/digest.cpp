@@ -96,6 +96,13 @@ void add_chunks(Sha256& sha, hid_t dataset) {
   });
 }
 
+/// HDF5 says 0 for a size that it cannot read.
+std::int64_t storage_size(hid_t dataset) {
+  const hsize_t size = H5Dget_storage_size(dataset);
+  if (size == 0 && H5Eget_num(H5E_DEFAULT) > 0) h5_check(-1, "get the size of a dataset");
+  return static_cast<std::int64_t>(size);
+}
+
 /// Adds a dataset without the contents of its chunks, which have checksums of their own.
 void add_dataset(Sha256& sha, hid_t dataset) {
   const H5Type type(H5Dget_type(dataset), "get the type of a dataset");
@@ -103,7 +110,7 @@ void add_dataset(Sha256& sha, hid_t dataset) {
   const H5Properties layout(H5Dget_create_plist(dataset), "get the layout of a dataset");
   add_type(sha, type.get());
   add_shape(sha, space.get());
-  add_number(sha, static_cast<std::int64_t>(H5Dget_storage_size(dataset)));
+  add_number(sha, storage_size(dataset));
   if (H5Pget_layout(layout.get()) == H5D_CHUNKED) return add_chunks(sha, dataset);
   if (H5Tis_variable_str(type.get()) > 0) return;
   add_fixed_values(sha, type.get(), space.get(), [&](void* to) {

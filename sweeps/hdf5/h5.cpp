@@ -2,6 +2,8 @@
 
 #include <atomic>
 
+#include "sweeps/files/durable_file.hpp"
+
 namespace sweep {
 
 namespace {
@@ -20,16 +22,36 @@ class CleanUp {
 
 CleanUp clean_up;
 
-herr_t keep_innermost(unsigned, const H5E_error2_t* error, void* reason) {
-  if (error->desc != nullptr) *static_cast<std::string*>(reason) = error->desc;
+constexpr std::string_view kErrno = "errno = ";  // as HDF5 quotes what the system said
+
+/// Keeps the innermost reason, or the one that quotes an errno.
+herr_t keep_reason(unsigned, const H5E_error2_t* error, void* kept) {
+  std::string& reason = *static_cast<std::string*>(kept);
+  if (error->desc != nullptr && reason.find(kErrno) == std::string::npos) reason = error->desc;
   return 0;
 }
 
-std::string innermost_reason() {
+/// Why the last call failed.
+std::string last_reason() {
   std::string reason;
-  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_innermost, &reason);
+  H5Ewalk2(H5E_DEFAULT, H5E_WALK_DOWNWARD, keep_reason, &reason);
   H5Eclear2(H5E_DEFAULT);
   return reason.empty() ? "no reason given" : reason;
+}
+
+/// The file that a reason names, "filename = 'a.h5'" or "name = 'a.h5'", or what was tried.
+std::string culprit(const std::string& reason, const std::string& tried) {
+  constexpr std::string_view kName = "name = '";
+  const std::size_t at = reason.find(kName);
+  if (at == std::string::npos) return "(HDF5: " + tried + ')';
+  const std::size_t begin = at + kName.size();
+  return reason.substr(begin, reason.find('\'', begin) - begin);
+}
+
+/// The errno that a reason quotes; 0 if it quotes none.
+int quoted_errno(const std::string& reason) {
+  const std::size_t at = reason.find(kErrno);
+  return at == std::string::npos ? 0 : std::atoi(reason.c_str() + at + kErrno.size());
 }
 
 /// UTF-8 of variable length, which h5py reads as str.
@@ -58,8 +80,14 @@ H5Space scalar_space() { return {H5Screate(H5S_SCALAR), "make a scalar space"}; 
 }  // namespace
 
 hid_t h5_check(hid_t status, const std::string& tried) {
-  if (status < 0) throw H5Error("cannot " + tried + ": " + innermost_reason());
-  return status;
+  if (status >= 0) return status;
+  const std::string reason = last_reason();
+  const int number = quoted_errno(reason);
+  if (number == 0) throw H5Error("cannot " + tried + ": " + reason);
+  const std::string file = culprit(reason, tried);
+  if (reason.starts_with("file read failed") || tried.starts_with("open "))
+    throw_read_error("read", file, number);
+  throw FileError(reason.starts_with("unable to open file") ? "create" : "write", file, number);
 }
 
 void silence_h5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
@@ -135,7 +163,11 @@ H5File open_h5_for_writing(const std::string& path) {
 }
 
 bool has_object(hid_t parent, const std::string& name) {
-  return H5Lexists(parent, name.c_str(), H5P_DEFAULT) > 0;
+  return h5_check(H5Lexists(parent, name.c_str(), H5P_DEFAULT), "look for " + name) > 0;
+}
+
+bool has_attribute(hid_t object, const std::string& name) {
+  return h5_check(H5Aexists(object, name.c_str()), "look for the attribute " + name) > 0;
 }
 
 void remove_object(hid_t parent, const std::string& name) {

@@ -19,7 +19,8 @@ struct H5Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Returns `status`; throws H5Error if it is negative.
+/// Returns `status`. If it is negative, throws FileError when the system failed HDF5, which says
+/// nothing about the contents of the file, else H5Error.
 hid_t h5_check(hid_t status, const std::string& tried);
 
 /// Must be called when an identifier could not be closed: HDF5's shutdown at exit is then skipped.
@@ -106,6 +107,7 @@ H5File open_h5_bytes(std::string_view bytes, const std::string& name);
 H5File open_h5_for_writing(const std::string& path);
 
 bool has_object(hid_t parent, const std::string& name);
+bool has_attribute(hid_t object, const std::string& name);
 H5Group create_group(hid_t parent, const std::string& name);
 /// Removes a group or a dataset and everything in it; the file does not shrink.
 void remove_object(hid_t parent, const std::string& name);

@@ -1,30 +1,21 @@
 #include "sweeps/spec/file_digest.hpp"
 
-#include <cerrno>
-#include <cstring>
 #include <filesystem>
-#include <fstream>
 #include <map>
-#include <vector>
 
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/spec/params.hpp"
+#include "sweeps/spec/reading.hpp"
 
 namespace sweep {
 
 std::string sha256_of_file(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw SpecError(path + ": cannot be read: " + std::strerror(errno));
-  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
-    throw SpecError(path + ": cannot be read: it is a folder");
-  }
-  Sha256 sha;
-  std::vector<char> buffer(1 << 16);
-  while (in.read(buffer.data(), static_cast<std::streamsize>(buffer.size())) || in.gcount() > 0) {
-    sha.update({buffer.data(), static_cast<std::size_t>(in.gcount())});
-  }
-  if (in.bad()) throw SpecError(path + ": cannot be read: " + std::strerror(errno));
-  return sha.hex();
+  constexpr std::size_t kPiece = 1 << 20;
+  return reading(path, [&path] {
+    const Descriptor in(path, 0);
+    Sha256 sha;
+    for (std::string piece; !(piece = in.read(kPiece)).empty();) sha.update(piece);
+    return sha.hex();
+  });
 }
 
 std::string sha256_of_folder(const std::string& path) {

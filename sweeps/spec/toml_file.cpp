@@ -2,16 +2,13 @@
 
 #include <algorithm>
 #include <cctype>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
 #include <map>
 #include <optional>
 #include <tuple>
 
 #include "sweeps/files/input_text.hpp"
 #include "sweeps/spec/messages.hpp"
+#include "sweeps/spec/reading.hpp"
 
 namespace sweep {
 
@@ -104,13 +101,11 @@ void check_keys(std::string_view text, const std::string& path) {
 }  // namespace
 
 std::string read_file(const std::string& path) {
-  if (std::error_code ignored; std::filesystem::is_directory(path, ignored)) {
-    throw SpecError(path + ": cannot be read: it is a folder");
-  }
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw SpecError(path + ": cannot be read: " + std::strerror(errno));
   constexpr std::size_t kMost = std::size_t{16} << 20;
-  return input_text<SpecError>(in, path, kMost);
+  std::string text = reading(path, [&path] { return file_bytes(path, kMost + 1); });
+  if (text.size() > kMost)
+    throw SpecError(path + ": is larger than the " + size_text(kMost) + " allowed");
+  return text;
 }
 
 toml::table parse_toml_text(std::string_view text, const std::string& path) {

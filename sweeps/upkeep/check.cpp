@@ -4,6 +4,9 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <cerrno>
+#include <csignal>
+#include <cstring>
 
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/archive/file.hpp"
@@ -150,6 +153,8 @@ std::string damage_of(const std::string& path) {
 /// A sentence on the crash of the reading process. Throws if the process was killed from outside,
 /// which says nothing about the archive.
 std::string end_of_reading(const std::string& path, int signal) {
+  if (signal == SIGBUS)  // its bytes are mapped, and the system could not read one of them
+    throw std::runtime_error(path + " cannot be read: " + std::strerror(EIO));
   if (!is_crash(signal)) {
     throw std::runtime_error("the process that reads " + path + " was killed by signal " +
                              std::to_string(signal));
@@ -183,7 +188,8 @@ std::string damage_in(const std::string& path) {
   if (::access(path.c_str(), R_OK) != 0) return "";
   const ChildReport report = report_of_child([&path] { return damage_of(path); });
   if (report.end.signal != 0) return end_of_reading(path, report.end.signal);
-  return report.end.exit_code == 0 ? report.text : "cannot read " + path + ": " + report.text;
+  if (report.end.exit_code != 0) throw std::runtime_error(report.text);
+  return report.text;
 }
 
 }  // namespace sweep

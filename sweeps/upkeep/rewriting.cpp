@@ -85,12 +85,15 @@ void write_new_archive(const std::string& target, ArchiveIndex index,
     verify_archive_file(temporary, index, all);
     FileOps files;
     publish_new(files, temporary, target);
+  } catch (const ReadFailed&) {
+    discard(temporary);
+    throw;
   } catch (const H5Error& error) {
     discard(temporary);
-    throw ArchiveWriteFailed("cannot write " + target + ": " + reason_of(error));
+    throw ArchiveWriteFailed("cannot write " + target + ": " + error.what());
   } catch (const FileError& error) {
     discard(temporary);
-    throw ArchiveWriteFailed("cannot write " + target + ": " + reason_of(error));
+    throw ArchiveWriteFailed("cannot write " + target + ": " + error.what());
   } catch (...) {
     discard(temporary);
     throw;

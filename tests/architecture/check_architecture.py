@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Checks the source tree against the tables below: what each room may include, and what may occur in one place only.
+"""Checks the source tree against the tables below: what stands at its root, what each room may include, and what may
+occur in one place only.
 
     check_architecture.py ROOT [--expect FILE]
 
@@ -7,10 +8,14 @@ A room is a folder with code. Prints `file:line: rule: what` for every violation
 exits with 0 when the violations are exactly its lines and a forbidden include in any room would be found.
 """
 import re
+import subprocess
 import sys
 from collections import Counter
 from pathlib import Path
 
+# What stands at the root.
+ROOT = set(""".ci .clang-format .clang-tidy .gitignore CHANGELOG.md CITATION.cff CMakeLists.txt CMakePresets.json LICENSE README.md
+analysis cmake docs driver kernels run-demo run-tests slurm sweeps tests workers""".split())
 # Room: the rooms and libraries that its files may include besides the standard library and the room itself.
 MAY_INCLUDE = {
     "kernels": "cuda",
@@ -99,7 +104,7 @@ MAY_INCLUDE = {
                        "sweeps/upkeep workers/binding workers/bounds workers/rank workers/tools version posix",
     "driver/create": "driver/command_line sweeps/files",
     "driver/twin": "driver/command_line driver/plan analysis/text sweeps/spec sweeps/archive",
-    "driver": "driver/command_line driver/commands driver/bundle driver/create driver/twin sweeps/files mpi",
+    "driver": "driver/command_line driver/commands driver/bundle driver/create driver/twin sweeps/files mpi posix",
 }
 # Libraries that only these files of a room include.
 MAY_ALSO_INCLUDE = {
@@ -168,8 +173,18 @@ def violations(root, path, text):
                 yield f"{path}:{number}: {rule}: {found[0]}"
 
 
+def at_root(root):
+    """Names that git has there; without git all, but folders that .gitignore names."""
+    if (root / ".git").exists():
+        listed = subprocess.run(["git", "-C", root, "ls-files", "-z"], capture_output=True, text=True, check=False)
+        if listed.returncode == 0:
+            return {name.split("/")[0] for name in listed.stdout.split("\0") if name}
+    return {path.name for path in root.iterdir()} - {".git", "build", "results"}
+
+
 def main(root, expected):
-    found, files = [], Counter()
+    files = Counter()
+    found = [f"{name}:1: root: nothing of this name belongs there" for name in sorted(at_root(root) - ROOT)]
     for file in sorted(file for folder in ("analysis", "driver", "kernels", "sweeps", "tests", "workers")
                        for file in (root / folder).rglob("*")):
         path = file.relative_to(root).as_posix()

@@ -44,6 +44,18 @@ TEST_CASE("files are written, copied and removed as bytes", "[durable]") {
   CHECK(names_in(a).empty());
 }
 
+TEST_CASE("a read that the system fails is told from a wrong path", "[durable]") {
+  CHECK_THROWS_AS(file_bytes("/proc/self/mem"), ReadFailed);  // nothing is at its address 0
+  try {
+    file_bytes("/no/such/file");
+    FAIL("nothing was thrown");
+  } catch (const ReadFailed&) {
+    FAIL("a wrong path is no failed read");
+  } catch (const FileError& error) {
+    CHECK(error.error_number == ENOENT);
+  }
+}
+
 TEST_CASE("what the system refuses is named: what was tried, where, and why", "[durable]") {
   FileOps files;
   try {

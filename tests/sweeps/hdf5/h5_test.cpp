@@ -207,7 +207,6 @@ TEST_CASE("what is missing or not HDF5 is named") {
   const StoredTables archive;
   archive.write(some_turns(1));
   CHECK(h5_complaint([&] { archive.read("steps"); }).starts_with("cannot open the table steps: "));
-  CHECK(h5_complaint([&] {
-          create_h5("/no/such/folder/a.h5");
-        }).starts_with("cannot create /no/such/folder/a.h5: "));
+  CHECK_THROWS_WITH(create_h5("/no/such/folder/a.h5"),
+                    "cannot create /no/such/folder/a.h5: No such file or directory");
 }

@@ -52,6 +52,7 @@ void GemmTable::read() {
                              found.substr(0, kShown) +
                              "\"; delete the file, and it is measured again");
   };
+  if (!in) throw engine::InputError(file_.string() + ": cannot be read");
   std::string line;
   std::getline(in, line);
   if (line != title_) fail(1, line);
