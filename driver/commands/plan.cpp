@@ -11,6 +11,8 @@
 #include "driver/commands/commands.hpp"
 #include "driver/plan/cost.hpp"
 #include "driver/plan/report.hpp"
+#include "driver/plan/simulated.hpp"
+#include "workers/rank/host.hpp"
 
 namespace driver {
 namespace {
@@ -63,6 +65,7 @@ int plan(const Options& options) {
   } else {
     report = report_plan(plan, rules);
   }
+  simulate(report.lines, worker::detect_host().cores);
   print_keys_without_effect(plan, std::cerr);
   options.json ? print_plan_json(plan, report, std::cout) : print_plan(plan, report, std::cout);
   if (archive && !options.json) print_ablations(*archive, options);

@@ -11,8 +11,10 @@
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
+#include "driver/plan/simulated.hpp"
 #include "driver/submit/cluster.hpp"
 #include "driver/submit/scripts.hpp"
+#include "workers/rank/host.hpp"
 
 namespace driver {
 namespace {
@@ -133,6 +135,7 @@ std::vector<BatchScript> scripts_of(const Submission& submission) {
       std::cerr << sku << ": nothing is left to run\n";
       continue;
     }
+    simulate(cells, worker::detect_host().cores);
     if (options.smoke) leave_smoke_cell(cells);
     if (options.array &&
         cells.size() > static_cast<std::size_t>(submission.cluster.max_array_tasks))

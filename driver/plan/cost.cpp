@@ -5,8 +5,20 @@
 namespace driver {
 namespace {
 
-/// The policy that stands for a server's profile, on the costs of the card; the server's own cell
-/// where none does.
+CellCost estimate(const PlannedCell& planned, const worker::ExperimentConfig& config,
+                  worker::WorkloadCache& workloads) {
+  const worker::CellEstimate expected = worker::estimate_cell(modelled(planned, config), workloads);
+  const worker::ServerStarts starts = worker::server_starts(config);
+  CellCost cost{expected.served_s,
+                worker::busy_seconds(config, expected) + (starts.each_cell ? starts.seconds : 0),
+                expected.from_bytes, starts};
+  for (std::size_t i = 0; i < cost.bytes.size(); ++i)
+    cost.bytes[i] = worker::stored_bytes(config, expected, static_cast<sweep::RecordLevel>(i));
+  return cost;
+}
+
+}  // namespace
+
 worker::ExperimentConfig modelled(const PlannedCell& planned,
                                   const worker::ExperimentConfig& config) {
   if (!config.server) return config;
@@ -21,20 +33,6 @@ worker::ExperimentConfig modelled(const PlannedCell& planned,
   }
   return config;
 }
-
-CellCost estimate(const PlannedCell& planned, const worker::ExperimentConfig& config,
-                  worker::WorkloadCache& workloads) {
-  const worker::CellEstimate expected = worker::estimate_cell(modelled(planned, config), workloads);
-  const worker::ServerStarts starts = worker::server_starts(config);
-  CellCost cost{expected.served_s,
-                worker::busy_seconds(config, expected) + (starts.each_cell ? starts.seconds : 0),
-                expected.from_bytes, starts};
-  for (std::size_t i = 0; i < cost.bytes.size(); ++i)
-    cost.bytes[i] = worker::stored_bytes(config, expected, static_cast<sweep::RecordLevel>(i));
-  return cost;
-}
-
-}  // namespace
 
 CellCost cost_of(const PlannedCell& planned, worker::WorkloadCache& workloads) {
   return planned.cost ? *planned.cost : estimate(planned, planned.config(), workloads);

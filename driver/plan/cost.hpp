@@ -7,6 +7,11 @@ namespace driver {
 /// generates its workload; throws worker::InputError when that is wrong.
 CellCost cost_of(const PlannedCell& planned, worker::WorkloadCache& workloads);
 
+/// What stands for the cell in a simulation: of a server the policy of its profile, on the costs of
+/// the card, or its own configuration where there is none; of others their own.
+worker::ExperimentConfig modelled(const PlannedCell& planned,
+                                  const worker::ExperimentConfig& config);
+
 /// For make_plan: gives each cell its cost while it is bound, which saves binding it again.
 /// `workloads` must outlive what is returned.
 OnBound with_costs(worker::WorkloadCache& workloads);

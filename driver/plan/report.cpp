@@ -191,6 +191,22 @@ void print_host_memory(const PlanReport& report, std::ostream& out) {
   }
 }
 
+/// Where the times of cells that are to run come from.
+std::string how_estimated(const PlanReport& report) {
+  std::size_t to_run = 0, simulated = 0;
+  for (const PlanLine& line : report.lines) {
+    to_run += line.runs ? 1 : 0;
+    simulated += line.simulated ? 1 : 0;
+  }
+  if (to_run == 0) return "Of cells that are done, what they took.";
+  std::string text = simulated > 0 ? "Cells that are to run were simulated for it"
+                                   : "Both are estimates from the cost model";
+  if (simulated > 0 && simulated < to_run)
+    text += ", " + std::to_string(to_run - simulated) + " of " + std::to_string(to_run) +
+            " only estimated from the cost model";
+  return text + '.';
+}
+
 /// Of the archive when every cell that is to run is stored at this level.
 double expected_bytes(const PlanReport& report, sweep::RecordLevel level) {
   constexpr double kEmpty = 0.45 * 0x1p20;  // its tables without rows
@@ -318,10 +334,8 @@ void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
     table.add_row(row);
   }
   table.print(out);
-  out << "\nserved: expected time on the cell's clock; worker: expected time of one worker. Both "
-         "are estimates"
-         " from the cost model, except for cells that are done. The second table counts what is to "
-         "run.\n";
+  out << "\nserved: expected time on the cell's clock; worker: expected time of one worker. "
+      << how_estimated(report) << " The second table counts what is to run.\n";
   if (report.starts > 0)
     out << "starts of servers: " << report.starts << ", " << analysis::four_digits(report.starts_s)
         << " s of the worker's time, guessed: a minute to compile (llama-server: none), and the "
@@ -344,6 +358,7 @@ void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& o
         << ",\"status\":" << text(std::string(sweep::to_text(cell.status)))
         << ",\"runs\":" << (line.runs ? "true" : "false") << ",\"why\":" << text(line.why)
         << ",\"estimated\":" << (line.estimated ? "true" : "false")
+        << ",\"simulated\":" << (line.simulated ? "true" : "false")
         << ",\"served_s\":" << json_number(line.served_s)
         << ",\"worker_s\":" << json_number(line.busy_s) << ",\"host_gib\":" << line.host_gib << '}';
     comma = ",";

@@ -36,6 +36,7 @@ struct PlanLine {
   double busy_s = 0;        // of a worker
   double host_gib = 0;      // host memory that the cell takes; a simulated tier takes none
   bool estimated = true;    // false: as an earlier run took
+  bool simulated = false;   // the times are those of a simulation
   bool from_bytes = false;  // its token counts are estimated from bytes
   worker::ServerStarts starts{};
   BytesByLevel bytes{};  // that its result adds to the archive

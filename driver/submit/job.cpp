@@ -140,6 +140,8 @@ SkuJob size_job(const std::string& sku, std::vector<PlanLine> cells, const std::
   job.sku = sku;
   job.on = cluster.nodes_of(sku);
   job.cells = std::move(cells);
+  // Emulated GPUs are asked for as real ones are.
+  job.needs_gpus = backend == "cuda" || backend == "server" || !cluster.fake_devices.empty();
   place_on_nodes(job, cluster, options);
   for (const PlanLine& line : job.cells) job.longest_s = std::max(job.longest_s, line.busy_s);
   job.work_s = options.array ? job.longest_s : work_of(job.cells, job.longest_s, job.gpus());

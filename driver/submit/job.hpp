@@ -13,13 +13,14 @@ struct SkuJob {
   std::string sku;
   SkuNodes on;
   std::vector<PlanLine> cells;  // that are left to run
+  bool needs_gpus = true;       // false: its workers simulate, or compute on the CPU
   int nodes = 1;
-  int gpus_per_node = 1;
-  double work_s = 0;     // expected time for all cells on these GPUs
-  double longest_s = 0;  // expected time of the longest cell
-  double tier_gib = 0;   // host memory per node for the host tiers of concurrent cells; 0: none
-  int memory_gib = 0;    // per node
-  int time_min = 0;      // time limit of one run
+  int gpus_per_node = 1;  // or workers
+  double work_s = 0;      // expected time for all cells on these GPUs
+  double longest_s = 0;   // expected time of the longest cell
+  double tier_gib = 0;    // host memory per node for the host tiers of concurrent cells; 0: none
+  int memory_gib = 0;     // per node
+  int time_min = 0;       // time limit of one run
   bool in_one_run = true;
 
   int gpus() const { return nodes * gpus_per_node; }

@@ -82,15 +82,22 @@ std::string counted(std::size_t n, const std::string& what) {
   return std::to_string(n) + ' ' + what + (n == 1 ? "" : "s");
 }
 
+std::string no_gpu(const Submission& submission, const SkuJob& job) {
+  return job.needs_gpus
+             ? ""
+             : " Backend " + submission.plan.backend + " needs no GPU, and none is asked for.";
+}
+
 std::string summary_of(const Submission& submission, const SkuJob& job) {
   std::string text =
       submission.plan.spec.name + ": " + counted(job.cells.size(), "cell") + " of " + job.sku;
   if (submission.options.array) {
     text += ", one a task; the longest is planned to take about " + about(job.longest_s) + '.';
-    return text;
+    return text + no_gpu(submission, job);
   }
   text += ", planned to take about " + about(job.work_s) + " on " +
-          counted(static_cast<std::size_t>(job.gpus()), "GPU") + '.';
+          counted(static_cast<std::size_t>(job.gpus()), job.needs_gpus ? "GPU" : "worker") + '.' +
+          no_gpu(submission, job);
   if (submission.options.smoke) text += " A smoke test: its first start is drained.";
   if (!job.in_one_run) text += " More than one run may have: the job requeues itself.";
   return text;
@@ -226,9 +233,9 @@ TemplateValues sku_values(const Submission& submission, const SkuJob& job) {
   values["sku"] = job.sku;
   values["container"] = container(submission, {"${sweep%/*}", "${archive%/*}", "$TMPDIR"});
   values["summary"] = summary_of(submission, job);
-  values["partition"] = job.on.partition;
-  values["gres"] = job.on.gres + ':' + std::to_string(job.gpus_per_node);
-  values["constraint"] = job.on.constraint;
+  values["partition"] = job.needs_gpus ? job.on.partition : submission.cluster.merge_partition;
+  values["gres"] = job.needs_gpus ? job.on.gres + ':' + std::to_string(job.gpus_per_node) : "";
+  values["constraint"] = job.needs_gpus ? job.on.constraint : "";
   values["nodes"] = std::to_string(job.nodes);
   values["tasks_per_node"] = std::to_string(tasks);
   values["cpus_per_task"] =

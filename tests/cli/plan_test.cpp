@@ -1,3 +1,5 @@
+#include <cmath>
+#include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
@@ -14,6 +16,12 @@ std::vector<std::string> offers(const std::string& text) {
   for (const std::string& line : support::lines_of(text))
     if (line.starts_with("what would tell: ")) lines.push_back(line);
   return lines;
+}
+
+/// The cells of a plan.
+nlohmann::json planned(const Program& program, std::vector<std::string> words) {
+  words.insert(words.begin(), {"plan", "--json"});
+  return nlohmann::json::parse(program.run(words).out)["cells"];
 }
 
 }  // namespace
@@ -47,4 +55,33 @@ TEST_CASE("control variates are for measured cells of one archive") {
   CHECK_THAT(run.run({"compare", "a.h5", "--control", "a.h5"}).err, Contains("holds cells of sim"));
   CHECK_THAT(run.run({"compare", "a.h5", "a.h5", "--control", "a.h5"}).err,
              Contains("--control is for one archive"));
+}
+
+TEST_CASE("a plan expects what its cells take, within 25 % of each makespan") {
+  const Program program;
+  const std::string matrix =
+      (std::filesystem::current_path() / "sweeps/experiments/matrix-72.toml").string();
+  const auto cells = planned(program, {matrix});
+  REQUIRE(program.run({"run", matrix, "--archive", "a.h5", "--record", "summary"}).exit_code == 0);
+  const auto done = planned(program, {matrix, "--archive", "a.h5"});
+  REQUIRE(cells.size() == 72);
+  REQUIRE(done.size() == 72);
+  for (std::size_t i = 0; i < cells.size(); ++i) {
+    INFO(cells[i]["label"]);
+    CHECK(cells[i]["simulated"] == true);
+    CHECK(done[i]["simulated"] == false);
+    const double took_s = done[i]["served_s"];
+    CHECK(std::abs(double(cells[i]["served_s"]) / took_s - 1) < 0.25);
+  }
+}
+
+TEST_CASE("cells for a GPU are simulated for a plan, and occupy it as long as they are served") {
+  const Program program;
+  const auto sim = planned(program, {"tiny.toml"});
+  const auto cuda = planned(program, {"tiny.toml", "--backend", "cuda"});
+  for (std::size_t i : {0, 1}) {
+    CHECK(cuda[i]["served_s"] == sim[i]["served_s"]);
+    CHECK(cuda[i]["worker_s"] == cuda[i]["served_s"]);
+    CHECK(sim[i]["worker_s"] < sim[i]["served_s"]);
+  }
 }

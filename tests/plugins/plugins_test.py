@@ -1,4 +1,5 @@
 """Policies of shared objects, as a user of the program writes, builds and runs them."""
+import json
 import os
 import shutil
 import subprocess
@@ -50,6 +51,15 @@ def plugin_ends_as(name, status, reason):
 @case("a plugin that crashes costs its process only, and the second crash quarantines its cell")
 def crash():
     plugin_ends_as("crash", "quarantined", "was lost to signal 11 (Segmentation fault)")
+
+
+@case("a plugin that crashes costs a plan the simulation of its cells alone")
+def planned():
+    with Folder(both_orders("crash")) as folder:
+        outcome = folder.start("plan", "farm.toml", "--json").wait()
+        expect_equal(outcome.code, 0, f"exit code, {outcome}")
+        cells = {"plugin" in cell["label"].split("order=")[1]: cell for cell in json.loads(outcome.out)["cells"]}
+        expect_equal([cells[False]["simulated"], cells[True]["simulated"]], [True, False], "whether cells were simulated")
 
 
 @case("an answer of a plugin that makes no sense fails its cell alone, with the reason in the archive")

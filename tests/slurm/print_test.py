@@ -106,6 +106,15 @@ def array():
         "--sku", "a100-40gb", "--array", "--gpus", "8", "--time", "4:00:00"))
 
 
+@case("a sweep of backend sim needs no GPU: its job says so, asks for none, and runs where merges do")
+def simulated():
+    text = printed("--cluster", "pace-phoenix", "--account", "gts-someone", "--sku", "h100-80gb", "--gpus", "4")
+    job = re.split(r"^# ----- .*\n", text, flags=re.MULTILINE)[1]
+    expect("--gres" not in job and "--constraint" not in job, job)
+    expect_in("on 4 workers. Backend sim needs no GPU, and none is asked for.", job, "job")
+    expect_in("Backend sim needs no GPU", printed("--sku", "h100-80gb", "--array"), "array")
+
+
 def hours_asked_for(*words):
     text = printed("--sku", "a100-40gb", "--backend", "cuda", *words)
     hours, minutes = re.search(r"#SBATCH --time=(\d+):(\d+):00", text).groups()
@@ -306,7 +315,7 @@ def injections():
 
 
 def gpus_asked_for(*words):
-    text = printed("--sku", "a100-40gb", "--cluster", "pace-phoenix", "--account", "gts-someone", *words)
+    text = printed("--sku", "a100-40gb", "--cluster", "pace-phoenix", "--account", "gts-someone", "--backend", "cuda", *words)
     per_node = int(re.search(r"#SBATCH --gres=gpu:A100:(\d+)", text).group(1))
     nodes = int(re.search(r"#SBATCH --nodes=(\d+)", text).group(1))
     expect_in(f"mpirun --bind-to none --map-by node -n {nodes * per_node + 1} ", text, "ranks")

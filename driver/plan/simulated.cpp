@@ -1,0 +1,151 @@
+#include "driver/plan/simulated.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <map>
+#include <memory>
+#include <stop_token>
+
+#include "driver/plan/cost.hpp"
+#include "sweeps/files/child_process.hpp"
+#include "sweeps/files/durable_file.hpp"
+
+namespace driver {
+namespace {
+
+constexpr double kMostSteps = 1e6;    // of all simulations: some 10 s of a core
+constexpr double kStepsOfStart = 50;  // that a cell takes before and after its steps
+constexpr unsigned kLongest_s = 60;   // a plugin may loop
+
+/// What a simulation took. Written to a pipe at once.
+struct Taken {
+  std::size_t line;
+  double served_s, busy_s;
+};
+
+bool can_simulate(const PlanLine& line) {
+  return line.runs && line.estimated && line.cell->repeats->backend != "cpu";
+}
+
+bool has_plugin(const PlanLine& line) { return line.cell->cell.params.contains("policy.plugin"); }
+
+/// The lines to simulate: one repeat of each cell, then the others; those with a plugin, which may
+/// end its process, are the last.
+std::vector<std::size_t> order_of(const std::vector<PlanLine>& lines) {
+  std::vector<std::size_t> order;
+  for (std::size_t i = 0; i < lines.size(); ++i)
+    if (can_simulate(lines[i])) order.push_back(i);
+  std::ranges::stable_sort(order, {}, [&](std::size_t i) {
+    return std::pair(has_plugin(lines[i]), lines[i].cell->cell.repeat);
+  });
+  return order;
+}
+
+double figure_of(const sweep::CellResult& result, std::string_view name) {
+  for (const sweep::Figure& figure : result.figures)
+    if (figure.name == name) return figure.value;
+  return sweep::kNotObserved;
+}
+
+/// Simulates one cell. Throws worker::CellAbandoned when no steps are left.
+Taken simulated(const PlanLine& line, std::size_t number, worker::WorkloadCache& workloads,
+                double& steps_left) {
+  const worker::ExperimentConfig config = line.cell->config();
+  worker::ExperimentConfig sim = modelled(*line.cell, config);
+  if (sim.server) throw worker::InputError("no policy stands for this server");
+  sim.backend = "sim";
+  sim.access_log.reset();
+  steps_left -= kStepsOfStart;
+  std::stop_source stop;
+  const worker::RunHooks hooks{.progress =
+                                   [&](const worker::Progress&) {
+                                     if (--steps_left < 0) stop.request_stop();
+                                   },
+                               .stop = stop.get_token(),
+                               .record = sweep::RecordLevel::summary};
+  const sweep::CellResult result = worker::run_experiment(sim, workloads, hooks);
+  const double served_s = figure_of(result, "makespan_s");
+  return {
+      number, served_s,
+      worker::busy_seconds(config, {.served_s = served_s, .steps = figure_of(result, "steps")})};
+}
+
+/// In child `child` of `children`: simulates its share and writes what each took.
+void simulate_share(const std::vector<PlanLine>& lines, const std::vector<std::size_t>& order,
+                    std::size_t child, std::size_t children, int to) {
+  ::alarm(kLongest_s);
+  worker::WorkloadCache workloads;
+  double steps_left = kMostSteps / static_cast<double>(children);
+  for (std::size_t i = child; i < order.size(); i += children) {
+    try {
+      const Taken taken = simulated(lines[order[i]], order[i], workloads, steps_left);
+      if (::write(to, &taken, sizeof taken) != sizeof taken) return;
+    } catch (const worker::CellAbandoned&) {
+      return;
+    } catch (const std::exception&) {
+      // It keeps its estimate; the run says what is wrong with it.
+    }
+  }
+}
+
+std::map<std::size_t, Taken> simulations(const std::vector<PlanLine>& lines, int cores) {
+  const std::vector<std::size_t> order = order_of(lines);
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw sweep::FileError("make", "a pipe", errno);
+  sweep::Descriptor from(ends[0]), to(ends[1]);
+  std::vector<std::unique_ptr<sweep::ChildProcess>> children;
+  const std::size_t count = std::min(static_cast<std::size_t>(std::max(1, cores)), order.size());
+  for (std::size_t child = 0; child < count; ++child)
+    children.push_back(std::make_unique<sweep::ChildProcess>([&, child] {
+      simulate_share(lines, order, child, count, to.get());
+      return 0;
+    }));
+  to.close();
+  std::map<std::size_t, Taken> found;
+  for (Taken taken{};;) {
+    const ssize_t read = ::read(from.get(), &taken, sizeof taken);
+    if (read < 0 && errno == EINTR) continue;
+    if (read != sizeof taken) break;
+    found.emplace(taken.line, taken);
+  }
+  for (auto& child : children) child->wait();
+  return found;
+}
+
+/// Replaces the estimates of a line. Starts of servers, in `busy_s`, stay.
+void set_times(PlanLine& line, double served_s, double busy_s) {
+  line.busy_s += busy_s - (line.cell->repeats->backend == "sim" ? line.busy_s : line.served_s);
+  line.served_s = served_s;
+}
+
+}  // namespace
+
+void simulate(std::vector<PlanLine>& lines, int cores) {
+  const std::map<std::size_t, Taken> found = simulations(lines, cores);
+  if (found.empty()) return;
+  std::map<const BoundRepeats*, Taken> of_cell;
+  double served_s = 0, estimated_s = 0;
+  for (const auto& [number, taken] : found) {
+    PlanLine& line = lines[number];
+    of_cell.emplace(line.cell->repeats.get(), taken);
+    served_s += taken.served_s;
+    estimated_s += line.served_s;
+    set_times(line, taken.served_s, taken.busy_s);
+    line.simulated = true;
+  }
+  const double off = estimated_s > 0 ? served_s / estimated_s : 1;
+  for (PlanLine& line : lines) {
+    if (line.simulated || !can_simulate(line)) continue;
+    const auto other = of_cell.find(line.cell->repeats.get());
+    if (other != of_cell.end())
+      set_times(line, other->second.served_s, other->second.busy_s);
+    else
+      set_times(line, line.served_s * off,
+                (line.cell->repeats->backend == "sim" ? line.busy_s : line.served_s) * off);
+  }
+}
+
+}  // namespace driver
