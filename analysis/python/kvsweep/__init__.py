@@ -8,8 +8,15 @@
     kvsweep.ratio_of(a, b)       # Series by seed: ratio, 95 % interval and p-value, as `kvsweep compare` computes them
     kvsweep.write_trace(requests, "requests.jsonl")   # a trace to replay (docs/traces.md)
 """
-from .archive import Archive, open  # noqa: A004 (kvsweep.open is the point)
-from .estimates import decide, mean_interval, ratio_of
-from .traces import write_trace
+import importlib
 
-__all__ = ["Archive", "decide", "mean_interval", "open", "ratio_of", "write_trace"]
+_MODULE_OF = {"Archive": "archive", "open": "archive", "decide": "estimates", "mean_interval": "estimates",
+              "ratio_of": "estimates", "write_trace": "traces"}
+__all__ = sorted(_MODULE_OF)
+
+
+def __getattr__(name):
+    """Loads what is asked for: kvsweep.vllm, inside a server, needs neither h5py nor pandas."""
+    if name not in _MODULE_OF:
+        raise AttributeError(f"module 'kvsweep' has no attribute '{name}'")
+    return getattr(importlib.import_module("." + _MODULE_OF[name], __name__), name)
