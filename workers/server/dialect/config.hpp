@@ -46,8 +46,8 @@ struct EngineSizes {
 };
 
 /// How a cell's server is started and spoken to. Texts may hold placeholders of run time:
-/// command and environment {port}, request {job.id}, {job.index}, {turn.index}, {turn.last}, {tool.name} and
-/// {gap.expected_s}.
+/// command and environment {port}, request {job.id}, {job.index}, {turn.index}, {turn.last},
+/// {tool.name} and {gap.expected_s}.
 struct ServerConfig {
   Kind kind = Kind::openai;
   std::string kind_name;

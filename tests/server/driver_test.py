@@ -1,0 +1,51 @@
+"""Servers are measured on the card that NVIDIA's driver names, whether or not kvsweep was built with CUDA."""
+import os
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "farm")]
+from cases import case, expect_equal, expect_in, main
+from farm import Folder
+from scripted import sweep_of
+
+
+class Machine(Folder):
+    """A machine with one card, and a sweep of a vLLM on an H100."""
+
+    def __init__(self, card, mib):
+        super().__init__()
+        for library in "libcuda.so.1", "libnvidia-ml.so.1":
+            os.symlink(os.environ["KVSWEEP_FAKE_DRIVER"], self.file(library))
+        self.card = {"LD_LIBRARY_PATH": self.file("."), "FAKE_CARD": card, "FAKE_CARD_MIB": str(mib)}
+        self.write("servers.toml", sweep_of({"a": ""}, jps=(50,)))
+
+    def measure(self):
+        return self.run("--archive", "a.h5", sweep_file="servers.toml", more=self.card)
+
+
+@case("a server is measured on the card that the driver names, without --as-sku")
+def measured():
+    with Machine("NVIDIA H100 80GB HBM3", 81559) as machine:
+        outcome = machine.measure()
+        expect_equal(outcome.code, 0, f"exit code ({outcome})")
+        expect_in("1 of 1 cells have a result", outcome.out, "the end")
+
+
+@case("a server's cells wait for the card that they name: another one leaves them as they were")
+def another_card():
+    with Machine("NVIDIA H200", 143771) as machine:
+        outcome = machine.measure()
+        expect_equal(outcome.code, 4, f"exit code ({outcome})")
+        expect_in("h200-141gb", outcome.err + outcome.out, "what is there")
+
+
+@case("a card of no profile is refused with its name")
+def unknown_card():
+    with Machine("Tesla V100-PCIE-16GB", 16384) as machine:
+        outcome = machine.measure()
+        expect_equal(outcome.code, 2, f"exit code ({outcome})")
+        expect_in("Tesla V100-PCIE-16GB", outcome.err, "the reason")
+
+
+if __name__ == "__main__":
+    main()
