@@ -150,6 +150,12 @@ std::string shell_word(const std::string& word) {
   constexpr char kPlain[] =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._/+=,:@-";
   if (!word.empty() && word.find_first_not_of(kPlain) == std::string::npos) return word;
+  if (terminal_text(word) != word) {
+    std::string escaped;
+    for (const char c : word)
+      escaped += c == '\'' || c == '\\' ? std::string{'\\', c} : std::string{c};
+    return "$'" + terminal_text(escaped) + '\'';
+  }
   std::string quoted = "'";
   for (const char c : word) quoted += c == '\'' ? std::string("'\\''") : std::string(1, c);
   return quoted + '\'';

@@ -28,7 +28,8 @@ std::string terminal_text(std::string_view text);
 /// Number of code points of UTF-8 text: its width in columns if no character is wide or combining.
 std::size_t display_width(std::string_view text);
 
-/// The word, quoted for the shell if it needs quotes.
+/// The word, quoted for the shell if it needs quotes: as $'caf\xe9', in ASCII, if it is not UTF-8
+/// or has characters that a terminal acts on.
 std::string shell_word(const std::string& word);
 
 }  // namespace analysis

@@ -88,7 +88,8 @@ Figures draw_figures(const std::vector<std::string>& archives, const fs::path& s
   const fs::path log = folder.path() / "log.txt";
   // The first python3 in PATH may not be the one that the system's packages belong to.
   for (const char* python : {"python3", "/usr/bin/python3"}) {
-    std::vector<std::string> words = {python, script->string()};
+    // NumPy's OpenBLAS would take memory for every core, and hang where it may not.
+    std::vector<std::string> words = {"env", "OPENBLAS_NUM_THREADS=1", python, script->string()};
     for (const std::string& archive : archives) words.push_back(fs::absolute(archive).string());
     words.insert(words.end(), {"-o", folder.path().string(), "--formats", "svg"});
     if (sweep::run_program(std::move(words), log.string()).exit_code == 0)

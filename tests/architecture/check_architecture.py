@@ -47,7 +47,7 @@ MAY_INCLUDE = {
     "workers/policies/eviction": "workers/policies/estimators workers/engine/base workers/engine/step",
     "workers/policies/host_eviction": "workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step",
     "workers/policies/order": "workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step",
-    "workers/policies/plugin": "workers/policies/admission workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch posix",
+    "workers/policies/plugin": "sweeps/files workers/policies/admission workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch posix",
     "workers/policies": "workers/policies/estimators workers/policies/admission workers/policies/eviction workers/policies/host_eviction workers/policies/order workers/policies/plugin workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch",
     "workers/workload/tokenizer": "workers/engine/base sweeps/files json pcre2",
     "workers/workload/input": "workers/engine/base sweeps/files json lzma zlib",
@@ -56,7 +56,7 @@ MAY_INCLUDE = {
     "workers/model": "workers/engine/base kernels sweeps/files json posix",
     "workers/backends": "workers/engine/base workers/engine/step workers/model kernels",
     "workers/backends/sim": "workers/engine/base workers/engine/step workers/model",
-    "workers/backends/cpu": "workers/backends workers/engine/base workers/engine/step workers/model kernels kernels/reference blas",
+    "workers/backends/cpu": "workers/backends workers/engine/base workers/engine/step workers/model kernels kernels/reference blas posix",
     "workers/backends/cuda/device": "workers/engine/base workers/engine/step kernels/device cuda posix",
     "workers/backends/cuda/forward": "workers/backends/cuda/device workers/backends workers/engine/base workers/model "
                                      "kernels/device kernels/attention kernels/blocks kernels/layers posix",

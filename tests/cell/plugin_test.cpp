@@ -8,6 +8,7 @@
 #include "tests/cell/tables.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
+#include "workers/policies/plugin/library.hpp"
 
 using Catch::Matchers::Contains;
 using support::Cell;
@@ -163,6 +164,34 @@ TEST_CASE("a plugin that cannot be used is refused before anything runs, at its 
   CHECK_THAT(Cell().set("policy.order", "plugin").refusal(), Contains("policy.plugin"));
   CHECK_THAT(Cell().set("policy.plugin", plugin("fcfs_lru")).refusal(),
              Contains("policy.plugin has no effect here"));
+}
+
+TEST_CASE(
+    "a plugin that crashes or ends its process while it is loaded is refused with a sentence") {
+  const auto refusal = [](const std::string& name) {
+    return decided_by(name, "policy.order").refusal();
+  };
+  CHECK_THAT(refusal("crashes_on_load"),
+             Contains("cell.toml") && Contains("policy.plugin ends its process by signal 11 "
+                                               "(Segmentation fault) while it is loaded ("));
+  CHECK_THAT(refusal("ends_on_load"),
+             Contains("policy.plugin ends its process with exit code 3 while it is loaded ("));
+}
+
+TEST_CASE("a plugin that never ends to be loaded is refused when its time is over") {
+  const auto refusal = [](const std::string& path) -> std::string {
+    try {
+      const policies::PluginLibrary library(path, std::chrono::milliseconds(300));
+    } catch (const engine::InputError& error) {
+      return error.what();
+    }
+    return "loaded";
+  };
+  CHECK_THAT(refusal(plugin("loops_on_load")), Contains("is not loaded within 0.3 s ("));
+  if (!has_python()) SKIP_TEST("needs python3");
+  const support::TempDir folder;
+  CHECK_THAT(refusal(folder.write("loops.py", "while True: pass\n")),
+             Contains("is not loaded within 0.3 s ("));
 }
 
 TEST_CASE("shipped rules that are written as a plugin give the tables of the shipped ones") {

@@ -5,7 +5,6 @@
 #include <optional>
 
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/files/strict_json.hpp"
 #include "sweeps/spec/canonical_json.hpp"
 #include "workers/backends/cuda/device/errors.hpp"
 #include "workers/backends/cuda/device/profiler_range.hpp"
@@ -204,17 +203,17 @@ json to_json(const CellJob& job) {
 std::string encode_jobs(const std::vector<CellJob>& jobs) {
   json all = json::array();
   for (const CellJob& job : jobs) all.push_back(to_json(job));
-  return all.dump();
+  std::string bytes;
+  json::to_cbor(all, bytes);
+  return bytes;
 }
 
 std::vector<CellJob> decode_jobs(const std::string& text) {
   try {
     std::vector<CellJob> jobs;
-    for (const json& job : sweep::strict_json(text)) jobs.push_back(parse_job(job));
+    for (const json& job : json::from_cbor(text)) jobs.push_back(parse_job(job));
     if (jobs.empty()) throw ProtocolError("not a cell job: there is none");
     return jobs;
-  } catch (const sweep::JsonRefused& refused) {
-    throw ProtocolError(std::string("not a cell job: ") + refused.what());
   } catch (const json::exception& error) {
     throw ProtocolError(std::string("not a cell job: ") + error.what());
   }

@@ -1,20 +1,19 @@
 #include "workers/backends/cpu/gemm.hpp"
 
-#include <cblas.h>
-
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
 #include <stdexcept>
 
 #include "kernels/random_weight.hpp"
+#include "workers/backends/cpu/blas.hpp"
 
 namespace backends {
 namespace {
 
 void multiply_tile(float* out, const float* x, const float* weight, int outputs, int inputs) {
-  cblas_sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, RowInvariantGemm::kRows, outputs, inputs, 1,
-              x, inputs, weight, inputs, 0, out, outputs);
+  blas().sgemm(CblasRowMajor, CblasNoTrans, CblasTrans, RowInvariantGemm::kRows, outputs, inputs, 1,
+               x, inputs, weight, inputs, 0, out, outputs);
 }
 
 std::size_t tile_size(int cols) {
@@ -30,7 +29,7 @@ void fill_row(std::vector<float>& tile, int row, int cols, std::uint32_t number)
 
 }  // namespace
 
-RowInvariantGemm::RowInvariantGemm() { openblas_set_num_threads(1); }
+RowInvariantGemm::RowInvariantGemm() { blas(); }
 
 void RowInvariantGemm::run(float* out, const float* x, const float* weight, int rows, int outputs,
                            int inputs) {
@@ -61,7 +60,7 @@ void RowInvariantGemm::check(const float* weight, int outputs, int inputs) {
     if (std::memcmp(in_equal, equal.data(), bytes) == 0 &&
         std::memcmp(in_mixed, equal.data(), bytes) == 0)
       continue;
-    throw std::runtime_error(std::string("sgemm of ") + openblas_get_config() +
+    throw std::runtime_error(std::string("sgemm of ") + blas().config() +
                              " gives a row another result in place " + std::to_string(row) +
                              " of " + std::to_string(kRows) + " than in place 0, for a weight of " +
                              std::to_string(outputs) + " x " + std::to_string(inputs) +

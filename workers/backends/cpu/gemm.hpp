@@ -11,7 +11,7 @@ class RowInvariantGemm {
  public:
   static constexpr int kRows = 8;
 
-  /// Limits BLAS to one thread in this process.
+  /// Loads BLAS. Throws std::runtime_error if there is none.
   RowInvariantGemm();
 
   ///   out     [rows][outputs]

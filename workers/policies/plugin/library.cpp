@@ -1,12 +1,21 @@
 #include "workers/policies/plugin/library.hpp"
 
 #include <dlfcn.h>
+#include <fcntl.h>
+#include <sys/time.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
+#include <csignal>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
+#include <map>
+#include <mutex>
 
+#include "sweeps/files/child_process.hpp"
+#include "sweeps/files/durable_file.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/policies/plugin/python.hpp"
 
@@ -48,6 +57,48 @@ kvsweep_policy table_in(void* handle, const std::string& path) {
   return table;
 }
 
+/// Ends the process by SIGALRM when it has not ended itself.
+void limit_lifetime(engine::Nanos most) {
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
+  const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(most - seconds);
+  const itimerval timer{{0, 0}, {seconds.count(), rest.count()}};
+  std::signal(SIGALRM, SIG_DFL);
+  ::setitimer(ITIMER_REAL, &timer, nullptr);
+}
+
+/// Loads the file in a child process, and unloads it. Throws InputError for what happens there.
+void try_out(const std::string& path, engine::Nanos most_loading) {
+  constexpr const char* kLoaded = "loaded";
+  const auto [text, end] = sweep::report_of_child([&]() -> std::string {
+    limit_lifetime(most_loading);
+    ::dup2(sweep::Descriptor("/dev/null", O_WRONLY).get(),
+           STDOUT_FILENO);  // it may print something
+    void* const handle = load(path);
+    static_cast<void>(table_in(handle, path));
+    dlclose(handle);
+    return kLoaded;
+  });
+  if (end.signal == SIGALRM) throw InputError(not_loaded_within(most_loading) + " (" + path + ')');
+  if (end.signal != 0)
+    throw InputError("ends its process by signal " + std::to_string(end.signal) + " (" +
+                     ::strsignal(end.signal) + ") while it is loaded (" + path + ')');
+  if (end.exit_code == 1 && !text.empty()) throw InputError(text);
+  if (text != kLoaded)
+    throw InputError("ends its process with exit code " + std::to_string(end.exit_code) +
+                     " while it is loaded (" + path + ')');
+}
+
+/// The same, once for each file.
+void try_out_once(const std::string& path, engine::Nanos most_loading) {
+  static std::mutex mutex;
+  static std::map<std::string, sweep::FileIdentity> tried;
+  const std::scoped_lock lock(mutex);
+  const sweep::FileIdentity file = sweep::identity_of(path);
+  if (const auto found = tried.find(path); found != tried.end() && found->second == file) return;
+  try_out(path, most_loading);
+  tried[path] = file;
+}
+
 /// What the axis needs, where the table lacks it; else null.
 const char* missing(const kvsweep_policy& table, const std::string& axis) {
   const struct {
@@ -70,11 +121,12 @@ const char* missing(const kvsweep_policy& table, const std::string& axis) {
 
 }  // namespace
 
-PluginLibrary::PluginLibrary(const std::string& path) : path_(path) {
+PluginLibrary::PluginLibrary(const std::string& path, engine::Nanos most_loading) : path_(path) {
   if (path.ends_with(".py")) {
-    python_ = std::make_unique<PythonPolicy>(path);
+    python_ = std::make_unique<PythonPolicy>(path, most_loading);
     table_ = python_->table();
   } else {
+    try_out_once(path, most_loading);
     handle_.reset(load(path));
     table_ = table_in(handle_.get(), path);
   }

@@ -2,6 +2,7 @@
 #include <memory>
 #include <string>
 
+#include "workers/engine/base/clock.hpp"
 #include "workers/policies/plugin/kvsweep_policy.h"
 
 namespace policies {
@@ -12,9 +13,13 @@ class PythonPolicy;
 /// kvsweep_policy.h, or a Python file (.py) with a class that does as much.
 class PluginLibrary {
  public:
+  /// What a file may take to be loaded.
+  static constexpr engine::Nanos kMostLoading = std::chrono::seconds(30);
+
   /// Throws engine::InputError, which says what was found, when the file cannot be loaded, has no
-  /// table or one of another version.
-  explicit PluginLibrary(const std::string& path);
+  /// table or one of another version. A shared object is loaded by a child process first, once, so
+  /// that one that crashes or never ends is such an error, too.
+  explicit PluginLibrary(const std::string& path, engine::Nanos most_loading = kMostLoading);
   ~PluginLibrary();
 
   /// The functions that it has.

@@ -1,6 +1,7 @@
 #include "workers/policies/plugin/python.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
@@ -8,7 +9,10 @@
 
 #include <array>
 #include <cerrno>
+#include <chrono>
+#include <csignal>
 #include <cstring>
+#include <sstream>
 #include <vector>
 
 #include "workers/engine/base/errors.hpp"
@@ -67,7 +71,13 @@ int start_python(const std::string& path, int channel) {
 
 }  // namespace
 
-PythonPolicy::PythonPolicy(const std::string& path) : path_(path) {
+std::string not_loaded_within(engine::Nanos most) {
+  std::ostringstream text;
+  text << "is not loaded within " << engine::to_seconds(most) << " s";
+  return text.str();
+}
+
+PythonPolicy::PythonPolicy(const std::string& path, engine::Nanos most_loading) : path_(path) {
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     throw InputError(std::string("cannot be connected to Python: ") + std::strerror(errno));
@@ -75,6 +85,7 @@ PythonPolicy::PythonPolicy(const std::string& path) : path_(path) {
   try {
     process_ = start_python(path, ends[1]);
     close(ends[1]);
+    await_first(most_loading);
     const auto offers = answer(kPythonOffers);
     table_ = python_table(offers);
     imported_ = imported_digest(offers);
@@ -92,6 +103,19 @@ PythonPolicy::~PythonPolicy() { end(); }
 void PythonPolicy::end() {
   close(channel_);
   if (process_ != -1) waitpid(process_, nullptr, 0);
+}
+
+/// Waits for the answer that the file gives when it has run. Ends a process that does not give it.
+void PythonPolicy::await_first(engine::Nanos most_loading) {
+  const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(most_loading);
+  pollfd channel{channel_, POLLIN, 0};
+  int ready = 0;
+  do {
+    ready = poll(&channel, 1, static_cast<int>(most.count()));
+  } while (ready < 0 && errno == EINTR);
+  if (ready != 0) return;
+  kill(process_, SIGKILL);
+  fail(not_loaded_within(most_loading));
 }
 
 /// What says where it is about the plugin, while a sweep is read.

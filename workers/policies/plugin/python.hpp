@@ -5,16 +5,21 @@
 #include <span>
 #include <string>
 
+#include "workers/engine/base/clock.hpp"
 #include "workers/policies/plugin/kvsweep_policy.h"
 
 namespace policies {
+
+/// "is not loaded within 30 s"
+std::string not_loaded_within(engine::Nanos most);
 
 /// The class in a Python file, in a process of its own, as a table of functions. An exception in
 /// Python leaves the table's functions as an engine::InputError.
 class PythonPolicy {
  public:
-  /// Starts python3. Throws engine::InputError when that fails, or when the file defines no policy.
-  explicit PythonPolicy(const std::string& path);
+  /// Starts python3. Throws engine::InputError when that fails, when the file defines no policy, or
+  /// when it takes longer to run than `most_loading`.
+  PythonPolicy(const std::string& path, engine::Nanos most_loading);
   ~PythonPolicy();
   PythonPolicy(const PythonPolicy&) = delete;
   PythonPolicy& operator=(const PythonPolicy&) = delete;
@@ -55,6 +60,7 @@ class PythonPolicy {
   void send_all();
   void receive(void* to, std::size_t size);
   void end();
+  void await_first(engine::Nanos most_loading);
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void fail_with_end();
 

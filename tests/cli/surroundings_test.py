@@ -1,0 +1,66 @@
+"""Commands under limits and in places that are not the usual ones."""
+import os
+import resource
+import subprocess
+import sys
+import tempfile
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "farm"))
+from cases import case, expect_equal, main  # noqa: E402
+
+PROGRAM = os.environ["KVSWEEP_PROGRAM"]
+SWEEP = b"""schema = 1
+[sweep]
+name = "tiny"
+backend = "sim"
+[axes]
+gpu = ["h100-80gb"]
+policy = ["fcfs", "continuum"]
+jps = [3]
+[workload]
+kind = "swe_smith_like"
+jobs = 3
+"""
+
+
+def kvsweep(folder, *words, limit=None):
+    """Exit code and output of a command in a folder, with at most `limit` bytes of addresses."""
+    def set_limit():
+        if limit:
+            resource.setrlimit(resource.RLIMIT_AS, (limit, limit))
+    done = subprocess.run([PROGRAM, *words], cwd=folder, preexec_fn=set_limit, stdin=subprocess.DEVNULL, timeout=120,
+                          stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False)
+    return done.returncode, done.stdout.decode(errors="replace")
+
+
+def written(folder, name=b"tiny.toml"):
+    with open(os.path.join(os.fsencode(folder), name), "wb") as file:
+        file.write(SWEEP)
+    return name
+
+
+@case("where addresses are limited, as on login nodes, commands that compute no model run")
+def addresses_are_limited():
+    limit = 400_000 * 1024  # ulimit -v 400000
+    commands = ["plan tiny.toml", "workload tiny.toml", "policies", "keys", "bound tiny.toml", "run tiny.toml --archive a.h5",
+                "check a.h5", "table a.h5", "compare a.h5", "status a.h5", "export a.h5 --table jobs", "pack a.h5 -o bundle",
+                "verify bundle --minutes 0", "merge a.h5 a.h5 -o b.h5", "salvage a.h5 -o c.h5", "doctor"]
+    with tempfile.TemporaryDirectory() as folder:
+        written(folder)
+        found = {words: kvsweep(folder, *words.split(), limit=limit) for words in commands}
+    expect_equal({words: each for words, each in found.items() if each[0] != 0}, {}, "commands that fail")
+
+
+@case("archives and sweep files whose names are not UTF-8 work as others do")
+def names_are_bytes():
+    with tempfile.TemporaryDirectory() as folder:
+        sweep = written(folder, b"caf\xe9.toml")
+        for archive in (b"a.h5", b"caf\xe9.h5"):
+            code, out = kvsweep(folder, "run", sweep, "--archive", archive)
+            expect_equal(code, 0, f"exit code of the run, {out}")
+            expect_equal(kvsweep(folder, "check", archive)[0], 0, "exit code of check")
+        expect_equal(kvsweep(folder, "check", "--equal", "a.h5", b"caf\xe9.h5")[0], 0, "the archives are equal")
+
+
+if __name__ == "__main__":
+    main()
