@@ -65,7 +65,8 @@ void Scheduler::schedule(StepPlan& plan, Nanos now) {
   commit(plan);
 }
 
-/// Nobody waits behind the prefill of a request that is alone.
+/// Most tokens of one prefill in this step. No request waits behind the prefill of one that is
+/// alone.
 int Scheduler::prefill_threshold() const {
   const SchedulerConfig& config = state_.config;
   const int threshold = config.long_prefill_token_threshold;
