@@ -49,7 +49,8 @@ TEST_CASE("width counts characters, not bytes") {
   CHECK(display_width("") == 0);
 }
 
-TEST_CASE("a word for the shell is in quotes where it needs them, and in ASCII if it is not UTF-8") {
+TEST_CASE(
+    "a word for the shell is in quotes where it needs them, and in ASCII if it is not UTF-8") {
   CHECK(analysis::shell_word("a.h5") == "a.h5");
   CHECK(analysis::shell_word("it's mine") == "'it'\\''s mine'");
   CHECK(analysis::shell_word("caf\xe9's\\.h5") == "$'caf\\xe9\\'s\\\\.h5'");
