@@ -73,8 +73,13 @@ struct ClaimRow {
   std::optional<Verdict> direction{};
   std::string reason{};  // set unless reproduced, and for cells on an edge
   Estimate ours{};
-  std::string card{};  // the card of its cells, if it is not the publication's
+  std::string card{};                // the card of its cells, if it is not the publication's
+  std::vector<std::string> cells{};  // the keys of those that the number is of
 };
+
+/// How far the number is from what the text says, by the limit that it misses: 0.1 if it is 10 %
+/// above, and the number itself if the limit is 0. 0 within the limits, NaN without a number.
+double distance_of(const ClaimRow& row);
 
 /// The point, and the card if it is not the publication's: "16-gb", "16-gb on h200-141gb".
 std::string place_of(const ClaimRow& row);

@@ -105,6 +105,11 @@ void keep_pairs(Repeats& a, Repeats& b) {
   std::erase_if(b, lacks(a));
 }
 
+void add_cells(ClaimRow& row, const Repeats& repeats) {
+  for (const auto& [seed, cells] : repeats)
+    for (const ConfiguredCell* cell : cells) row.cells.push_back(cell->record->key);
+}
+
 void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells, const LoadTable& load) {
   Repeats base = select(row, row.point->base, cells);
   const auto difference = first_incomparable(*base.begin()->second.front(),
@@ -114,6 +119,8 @@ void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells, const LoadT
                       " and " + shown(difference->b));
   }
   keep_pairs(value, base);
+  add_cells(row, value);
+  add_cells(row, base);
   const Ratio ratio =
       ratio_of(values_of(*row.claim, value, load), values_of(*row.claim, base, load));
   if (!std::isfinite(ratio.value)) throw CannotJudge("the base of the ratio is 0");
@@ -121,6 +128,7 @@ void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells, const LoadT
 }
 
 void measure(ClaimRow& row, const Repeats& value, const LoadTable& load) {
+  add_cells(row, value);
   row.ours = mean_of(values_of(*row.claim, value, load));
 }
 
@@ -301,6 +309,13 @@ std::vector<ClaimRow> rows_of(const Claim& claim, const ClaimPoint& point,
 }
 
 }  // namespace
+
+double distance_of(const ClaimRow& row) {
+  const double ours = row.ours.value;
+  if (std::isnan(ours) || within(*row.point, ours)) return 0 * ours;
+  const double limit = ours < row.point->low ? row.point->low : row.point->high;
+  return limit == 0 ? ours : (ours - limit) / std::abs(limit);
+}
 
 bool matches(const ConfiguredCell& cell, const CellFilter& filter) {
   return std::ranges::all_of(filter, [&](const auto& entry) {

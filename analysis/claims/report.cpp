@@ -54,6 +54,14 @@ std::string interval_text(const Interval& interval) {
   return four_digits(interval.low) + " .. " + four_digits(interval.high);
 }
 
+/// "+12 %", "0": how far the number is from the limits.
+std::string distance_text(const ClaimRow& row) {
+  const double distance = distance_of(row);
+  if (std::isnan(distance)) return "-";
+  if (distance == 0) return "0";
+  return (distance > 0 ? "+" : "") + four_digits(std::round(1000 * distance) / 10) + " %";
+}
+
 std::string verdict_text(const ClaimRow& row, GridFormat format) {
   const std::string name(verdict_name(row.verdict));
   return format == GridFormat::md ? "**" + name + "**" : name;
@@ -69,22 +77,23 @@ Grid grid_for_people(const Rows& rows, GridFormat format) {
   Grid grid;
   grid.columns = {{"claim", "", false},     {"at", "", false},      {"verdict", "", false},
                   {"direction", "", false}, {"ours", ""},           {"95 %", "", false},
-                  {"published", ""},        {"claimed", "", false}, {"repeats", ""},
-                  {"because", "", false}};
+                  {"published", ""},        {"claimed", "", false}, {"off", ""},
+                  {"repeats", ""},          {"because", "", false}};
   for (const ClaimRow& row : rows) {
     grid.rows.push_back({row.claim->id, place_of(row), verdict_text(row, format),
                          direction_text(row.direction), four_digits(row.ours.value),
                          interval_text(row.ours.interval), four_digits(row.point->published),
-                         limits_text(*row.point), std::to_string(row.ours.repeats), row.reason});
+                         limits_text(*row.point), distance_text(row),
+                         std::to_string(row.ours.repeats), row.reason});
   }
   return grid;
 }
 
 Grid grid_for_programs(const ClaimReport& report) {
   Grid grid;
-  for (const char* name :
-       {"set", "claim", "at", "verdict", "direction", "ours", "low95", "high95", "published",
-        "claimed_low", "claimed_high", "repeats", "figures", "because", "metric", "says", "source"})
+  for (const char* name : {"set", "claim", "at", "verdict", "direction", "ours", "low95", "high95",
+                           "published", "claimed_low", "claimed_high", "repeats", "figures",
+                           "because", "metric", "says", "source", "distance"})
     grid.columns.push_back({name, ""});
   const auto limit = [](double value) { return std::isinf(value) ? "" : exact_number(value); };
   for (const ClaimRow& row : report.rows) {
@@ -95,7 +104,7 @@ Grid grid_for_programs(const ClaimReport& report) {
                          exact_number(row.ours.interval.low), exact_number(row.ours.interval.high),
                          exact_number(point.published), limit(point.low), limit(point.high),
                          std::to_string(row.ours.repeats), row.kind, row.reason, claim.metric,
-                         claim.says, claim.source});
+                         claim.says, claim.source, exact_number(distance_of(row))});
   }
   return grid;
 }

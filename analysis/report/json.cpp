@@ -64,7 +64,7 @@ void add_effect(JsonLine& json, const Effect& effect) {
   json.key("repeats").integer(static_cast<std::int64_t>(effect.ratio.repeats)).close('}');
 }
 
-void add_claim(JsonLine& json, const ClaimRow& row) {
+void add_claim(JsonLine& json, const ClaimRow& row, const std::string& cells) {
   const Claim& claim = *row.claim;
   json.open('{').key("set").text(claim.set).key("id").text(claim.id).key("at");
   json.text(place_of(row)).key("says").text(claim.says).key("source").text(claim.source);
@@ -81,6 +81,8 @@ void add_claim(JsonLine& json, const ClaimRow& row) {
   add_exact(json.key("published"), row.point->published);
   add_exact(json.key("low"), row.point->low);
   add_exact(json.key("high"), row.point->high);
+  add_exact(json.key("distance"), distance_of(row));
+  json.key("from").text(cells);
   json.key("repeats").integer(static_cast<std::int64_t>(row.ours.repeats)).close('}');
 }
 
@@ -167,7 +169,10 @@ std::string report_json(const Report& report, const std::string& program) {
   add_list(json, "panels", report.panels, add_panel);
   add_list(json, "regimes", report.regimes, add_regime);
   add_list(json, "effects", report.effects, add_effect);
-  add_list(json, "claims", report.claims.rows, add_claim);
+  json.key("claims").open('[');
+  for (std::size_t i = 0; i < report.claims.rows.size(); ++i)
+    add_claim(json, report.claims.rows[i], report.claim_cells[i]);
+  json.close(']');
   add_texts(json.key("claim_sources"), report.claims.sources);
   add_list(json, "missing", report.missing, add_missing);
   add_list(json, "studies", report.studies, add_study);

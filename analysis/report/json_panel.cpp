@@ -168,7 +168,7 @@ void add_group(JsonLine& json, const ReportGroup& group) {
   json.key("dram").text(group.dram);
   json.key("repeats").integer(static_cast<std::int64_t>(group.repeats.size()));
   json.key("p99").text(p99_text({&group.tail, 1}));
-  json.key("worse").text(worse_text({&group.tail, 1}));
+  json.key("worse").text(worse_text({&group.tail, 1})).key("from").text(group.from);
   add_cells(json, group);
   add_figures(json, group);
   add_sizes(json, "total", group.steps.total);

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "analysis/answer/place_names.hpp"
+#include "analysis/report/cell_names.hpp"
 
 namespace analysis {
 namespace {
@@ -60,6 +61,11 @@ class PanelBuilder {
       group.dram = policy.dram;
       group.repeats = policy.repeats;
       group.tail = tail_of(row, policy);
+      NamedCells named;
+      for (const ConfiguredCell* cell : policy.repeats)
+        if (const auto source = sources_.find(cell); source != sources_.end())
+          named[source->second.archive].insert(source->second.row);
+      group.from = to_text(named);
     }
     for (const std::string_view metric : kReportMetrics) {
       const std::vector<Rated> rated =

@@ -13,6 +13,7 @@ namespace analysis {
 struct PanelSource {
   sweep::ArchiveReader* reader;
   int row;
+  std::string archive;  // its name
 };
 using PanelSources = std::map<const ConfiguredCell*, PanelSource>;
 

@@ -6,6 +6,7 @@
 
 #include "analysis/answer/published_winners.hpp"
 #include "analysis/compare/config.hpp"
+#include "analysis/report/cell_names.hpp"
 #include "analysis/report/panels.hpp"
 #include "sweeps/spec/spec.hpp"
 
@@ -94,7 +95,8 @@ void collect_cells(Report& report, PanelSources& sources) {
         ConfiguredCell& cell = report.cells.emplace_back(record);
         derive_figures(cell, report.readers[i], record.index);
         if (has_result) {
-          sources.emplace(&cell, PanelSource{&report.readers[i], record.index});
+          sources.emplace(&cell,
+                          PanelSource{&report.readers[i], record.index, report.archives[i].name});
           continue;
         }
         report.missing.push_back({report.archives[i].name, record.label,
@@ -103,6 +105,21 @@ void collect_cells(Report& report, PanelSources& sources) {
       }
     }
   }
+}
+
+/// Where the number of each row comes from.
+std::vector<std::string> cells_of(std::span<const ClaimRow> rows, const PanelSources& sources) {
+  std::map<std::string, const PanelSource*> by_key;
+  for (const auto& [cell, source] : sources) by_key[cell->record->key] = &source;
+  std::vector<std::string> texts;
+  for (const ClaimRow& row : rows) {
+    NamedCells named;
+    for (const std::string& key : row.cells)
+      if (const auto known = by_key.find(key); known != by_key.end())
+        named[known->second->archive].insert(known->second->row);
+    texts.push_back(to_text(named));
+  }
+  return texts;
 }
 
 }  // namespace
@@ -166,6 +183,7 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
   for (const Ablation& each : missing_ablations(rows, report.regimes))
     report.commands.push_back(ablation_command(each, command_of(report.archives.front())));
   report.claims = run_claims(archives, "", profiles);
+  report.claim_cells = cells_of(report.claims.rows, sources);
   for (PublishedWinner& each : otherwise) each.claims = claims_about(each, report.claims);
   report.answer.against = lines_of(otherwise);
   report.studies = make_study_charts(report.readers, report.externals, profiles);

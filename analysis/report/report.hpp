@@ -36,6 +36,7 @@ struct ReportArchive {
 struct ReportGroup {
   std::string jps, variant, dram;                     // dram "-": no host tier
   std::vector<const ConfiguredCell*> repeats;         // those with a result, by seed
+  std::string from;                                   // "cells 3 and 15 of a.h5"
   std::map<std::string, Rated, std::less<>> figures;  // by metric
   Tail tail;
   StepDigest steps;
@@ -76,6 +77,7 @@ struct Report {
   std::deque<ExternalCell> externals;
   AccessCharts accesses;
   ClaimReport claims;
+  std::vector<std::string> claim_cells;  // of each row of the claims, as ReportGroup::from
   std::vector<Published> published;
   // The panels point into these.
   std::deque<sweep::ArchiveReader> readers;

@@ -27,6 +27,9 @@ int check_equal(const Options& options) {
   if (compared.differences.empty())
     std::cout << (but_times ? "equal, times and what depends on them aside\n" : "equal\n");
   print(compared.differences);
+  if (compared.in_one > 0)
+    std::cout << "cells that both have: " << compared.in_both
+              << "; only one archive has a result of " << compared.in_one << " more\n";
   if (compared.at_two_levels > 0)
     std::cout << compared.at_two_levels << (compared.at_two_levels == 1 ? " cell is" : " cells are")
               << " stored at different levels: only tables that both archives have of a cell were "

@@ -24,12 +24,15 @@ std::string damage_in(const std::string& path);
 enum class Compared : std::uint8_t { results, but_times };
 
 /// Two archives beside each other, ignoring volatile columns and provenance. Of a cell at two
-/// levels the tables that both have are compared.
+/// levels the tables that both have are compared. Where one has further cells, or the second has
+/// run some that the first has not, those that the other has run are compared, wherever they are.
 struct ArchiveComparison {
   /// At most ten sentences. Empty if they hold the same cells with the same results in the same
-  /// order.
+  /// order, apart from further cells.
   std::vector<std::string> differences;
   int at_two_levels = 0;  // cells
+  int in_both = 0;        // cells that were compared
+  int in_one = 0;         // further cells
 };
 
 /// Throws ArchiveError when one cannot be read.

@@ -1,6 +1,8 @@
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <numeric>
+#include <set>
 #include <tuple>
 
 #include "sweeps/archive/reader.hpp"
@@ -114,17 +116,103 @@ Table bare_table(Records& cells, Compared what) {
 }
 
 /// What differs in /cells, apart from levels.
-std::string difference_of_cells(Records a, Records b, Compared what) {
+std::string difference_of_cells(const std::string& where, Records a, Records b, Compared what) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (told_alike(a[i], b[i])) continue;
     forget_level(a[i]);
     forget_level(b[i]);
   }
-  return difference("the plans", bare_table(a, what), bare_table(b, what));
+  return difference(where, bare_table(a, what), bare_table(b, what));
 }
 
 std::string cell_name(const CellRecord& cell) {
   return "cell " + std::to_string(cell.index) + " (" + cell.label + ")";
+}
+
+bool was_run(const CellRecord& cell) {
+  return cell.status != CellStatus::planned && cell.status != CellStatus::excluded;
+}
+
+/// Compares the tables of a cell in two archives.
+class CellComparer {
+ public:
+  CellComparer(ArchiveReader& left, ArchiveReader& right, Compared what,
+               ArchiveComparison& compared)
+      : left_(left), right_(right), what_(what), compared_(compared) {}
+
+  void compare(int left, int right) {
+    ShardContents x = left_.load(left), y = right_.load(right);
+    const RecordLevel common = std::min(x.record.level, y.record.level);
+    if (has_more(x.record, y.record) || has_more(y.record, x.record)) ++compared_.at_two_levels;
+    keep_level(x, common);
+    keep_level(y, common);
+    for (std::size_t t = 0; t < kCellTables.size(); ++t) {
+      const Table &one = *x.tables()[t], &other = *y.tables()[t];
+      add(compared_.differences,
+          what_ == Compared::results
+              ? difference(cell_name(x.record), one, other)
+              : difference(cell_name(x.record), asked_of(one), asked_of(other)));
+    }
+  }
+
+ private:
+  ArchiveReader &left_, &right_;
+  Compared what_;
+  ArchiveComparison& compared_;
+};
+
+/// The cell without its place in a plan.
+CellRecord without_place(CellRecord cell) {
+  cell.index = 0;
+  cell.label.clear();
+  cell.axes.clear();
+  cell.kept = false;
+  return cell;
+}
+
+/// The cells that the archive with fewer cells has run; of two with as many, the left one.
+void compare_common(ArchiveReader& left, ArchiveReader& right, Compared what,
+                    ArchiveComparison& compared) {
+  const bool is_left_larger = left.cells().size() > right.cells().size();
+  const ArchiveReader &smaller = is_left_larger ? right : left,
+                      &larger = is_left_larger ? left : right;
+  std::map<std::string, const CellRecord*> known;
+  for (const CellRecord& cell : larger.cells())
+    if (was_run(cell)) known.emplace(cell.key, &cell);
+  CellComparer comparer(left, right, what, compared);
+  for (const CellRecord& cell : smaller.cells()) {
+    if (!was_run(cell) || compared.differences.size() >= kMost) continue;
+    const auto found = known.find(cell.key);
+    if (found == known.end()) {
+      add(compared.differences, cell_name(cell) + " is only in the " +
+                                    (is_left_larger ? "second" : "first") + " archive");
+      continue;
+    }
+    ++compared.in_both;
+    const CellRecord &one = is_left_larger ? *found->second : cell,
+                     &other = is_left_larger ? cell : *found->second;
+    add(compared.differences,
+        difference_of_cells(cell_name(cell), {without_place(one)}, {without_place(other)}, what));
+    comparer.compare(one.index, other.index);
+  }
+  compared.in_one = static_cast<int>(known.size()) - compared.in_both;
+}
+
+/// Whether one has cells that the other lacks, or the right one has run some that the left has not.
+bool has_further_cells(const Records& left, const Records& right) {
+  if (left.size() != right.size()) return true;
+  for (std::size_t i = 0; i < right.size(); ++i)
+    if (left[i].key == right[i].key && left[i].status == CellStatus::planned && was_run(right[i]))
+      return true;
+  return false;
+}
+
+bool has_common_cell(const Records& left, const Records& right) {
+  std::set<std::string> keys;
+  for (const CellRecord& cell : left)
+    if (was_run(cell)) keys.insert(cell.key);
+  return std::ranges::any_of(
+      right, [&](const CellRecord& cell) { return was_run(cell) && keys.contains(cell.key); });
 }
 
 }  // namespace
@@ -133,6 +221,11 @@ ArchiveComparison compare_archives(const std::string& a, const std::string& b, C
   ArchiveReader left(a), right(b);
   ArchiveComparison compared;
   Differences& differences = compared.differences;
+  if (has_further_cells(left.cells(), right.cells()) &&
+      has_common_cell(left.cells(), right.cells())) {
+    compare_common(left, right, what, compared);
+    return compared;
+  }
   if (left.sweep_name() != right.sweep_name()) {
     return {{"they hold different sweeps: \"" + left.sweep_name() + "\" and \"" +
              right.sweep_name() + "\""}};
@@ -142,20 +235,10 @@ ArchiveComparison compare_archives(const std::string& a, const std::string& b, C
     return {{"they have " + std::to_string(left.cells().size()) + " and " +
              std::to_string(right.cells().size()) + " cells"}};
   }
-  add(differences, difference_of_cells(left.cells(), right.cells(), what));
-  for (std::size_t i = 0; i < left.cells().size() && differences.size() < kMost; ++i) {
-    ShardContents x = left.load(static_cast<int>(i)), y = right.load(static_cast<int>(i));
-    const RecordLevel common = std::min(x.record.level, y.record.level);
-    if (has_more(x.record, y.record) || has_more(y.record, x.record)) ++compared.at_two_levels;
-    keep_level(x, common);
-    keep_level(y, common);
-    for (std::size_t t = 0; t < kCellTables.size(); ++t) {
-      const Table &one = *x.tables()[t], &other = *y.tables()[t];
-      add(differences, what == Compared::results
-                           ? difference(cell_name(x.record), one, other)
-                           : difference(cell_name(x.record), asked_of(one), asked_of(other)));
-    }
-  }
+  add(differences, difference_of_cells("the plans", left.cells(), right.cells(), what));
+  CellComparer comparer(left, right, what, compared);
+  compared.in_both = static_cast<int>(left.cells().size());
+  for (int i = 0; i < compared.in_both && differences.size() < kMost; ++i) comparer.compare(i, i);
   return compared;
 }
 

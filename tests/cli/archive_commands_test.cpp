@@ -162,6 +162,18 @@ TEST_CASE("archives of the same cells are equal, others differ with a reason and
   const Outcome outcome = run.run({"check", "--equal", "tiny.h5", "other.h5"});
   CHECK(outcome.exit_code == 3);
   CHECK_THAT(outcome.out, Contains("differs in row 0"));
+  REQUIRE(
+      run.run({"run", "tiny.toml", "--archive", "one.h5", "--set", "policy=continuum"}).exit_code ==
+      0);
+  for (const bool first : {true, false})
+    CHECK(run.said(
+              {"check", "--equal", first ? "one.h5" : "tiny.h5", first ? "tiny.h5" : "one.h5"}) ==
+          "equal\ncells that both have: 1; only one archive has a result of 1 more\n");
+  REQUIRE(
+      run.run({"run", "tiny.toml", "--archive", "half.h5", "--only", "policy=fcfs"}).exit_code ==
+      0);
+  CHECK_THAT(run.said({"check", "--equal", "half.h5", "tiny.h5"}), StartsWith("equal\ncells that"));
+  CHECK(run.run({"check", "--equal", "tiny.h5", "half.h5"}).exit_code == 3);
   run.check_refused({"check", "--equal", "tiny.h5"}, 2, "usage");
   run.check_refused({"check", "--ignore-times", "tiny.h5"}, 2, "--ignore-times needs --equal");
 }

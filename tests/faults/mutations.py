@@ -97,7 +97,7 @@ class Archives:
                     shown = page.read()
             if name in MADE and code == 0 and self.kvsweep(folder, "check", MADE[name])[0] != 0:
                 wrong = "a damaged archive"
-            elif name in MADE and code == 0 and self.kvsweep(folder, "check", "--equal", MADE[name], "whole.h5")[0] != 0:
+            elif name in MADE and code == 0 and self.kvsweep(folder, "check", "--equal", "whole.h5", MADE[name])[0] != 0:
                 wrong = "other results"
             return code, hashlib.sha256(shown.encode()).hexdigest(), wrong
 

@@ -339,3 +339,20 @@ TEST_CASE("a claim about cells whose intervals hold too rarely is undecided, wit
           "reproduced");
   }
 }
+
+TEST_CASE("a number's distance from the text is by the limit that it misses") {
+  analysis::ClaimPoint point;
+  point.low = 2;
+  point.high = 4;
+  analysis::ClaimRow row{nullptr, &point, ""};
+  const auto distance = [&](double ours) {
+    row.ours.value = ours;
+    return distance_of(row);
+  };
+  CHECK(distance(3) == 0);
+  CHECK(distance(5) == Approx(0.25));
+  CHECK(distance(1.5) == Approx(-0.25));
+  CHECK(std::isnan(distance(sweep::kNotObserved)));
+  point.low = point.high = 0;
+  CHECK(distance(3) == 3);
+}

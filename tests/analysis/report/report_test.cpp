@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
+#include "analysis/report/cell_names.hpp"
 #include "analysis/report/json.hpp"
 #include "analysis/report/panels.hpp"
 #include "analysis/report/plain.hpp"
@@ -98,6 +99,12 @@ TEST_CASE("one repeat has no interval", "[report]") {
   ArchivedCells cells;
   cells.add({{"policy", text("fcfs")}}, 100);
   CHECK(std::isnan(PaperReport(cells).jct("fcfs").mean.interval.low));
+}
+
+TEST_CASE("numbers name the cells that they come from, by archive") {
+  CHECK(analysis::to_text(analysis::NamedCells{{"a.h5", {3}}}) == "cell 3 of a.h5");
+  CHECK(analysis::to_text(analysis::NamedCells{{"a.h5", {0, 1, 2, 5, 6}}, {"b.h5", {4}}}) ==
+        "cells 0 to 2, 5 and 6 of a.h5; cell 4 of b.h5");
 }
 
 TEST_CASE("a regime is decided among those that need no host memory and those with this much",

@@ -99,3 +99,14 @@ TEST_CASE("a cell that only one archive has run is a difference", "[archive]") {
   REQUIRE_FALSE(found.empty());
   CHECK_THAT(found[0], Contains("cells/status differs in row 1"));
 }
+
+TEST_CASE("of an archive with more cells those that both have are judged, wherever they are",
+          "[archive]") {
+  ArchiveWorld one(3), many(3);
+  finish(one, {1});
+  finish(many);
+  const ArchiveComparison compared = compare_archives(one.path(), many.path());
+  CHECK(compared.differences == std::vector<std::string>{});
+  CHECK(compared.in_both == 1);
+  CHECK(compared.in_one == 2);
+}

@@ -257,13 +257,23 @@ in_browser("the page is one small file with the question, the summary and what i
 in_browser("latencies, goodput and what the policies did are those of the chosen GPU and rate", async () => {
   const page = await openReport(["small.h5"]);
   assert.match(await page.locator("#service").innerText(), /ttft <= 2 s, tpot <= 0.05 s/);
-  const lengths = await page.locator("#service table").evaluateAll((all) => all.map((each) => each.tBodies[0].rows.length));
-  assert.deepEqual(lengths, [2, 8, 7], "both GPUs; of each, what ran of four policies at two rates");
+  const lengths = () => page.locator("#service table").evaluateAll((all) => all.map((each) => each.tBodies[0].rows.length));
+  assert.deepEqual(await lengths(), [4, 4], "the policies at a rate on a GPU; the highest rate of each");
+  await page.locator('select[aria-label="GPU of latencies"]').selectOption("1");
+  await page.locator('select[aria-label="arrival rate of latencies"]').selectOption("6");
+  assert.deepEqual(await lengths(), [3, 4], "one did not run there");
+  assert.ok((await page.locator("#service").boundingBox()).height <= 900, "it fits a screen");
+  const won = page.locator("#service tbody th.best");
+  assert.match(await won.first().innerText(), /^(★|tie) /);
+  assert.match(await won.first().getAttribute("title"), /^cells \d+ and \d+ of small.h5; p99: TTFT .* s, first token .* s, JCT /);
   await drawn(page, "front");
   const rows = await csvOf(page, "#service .bar");
   assert.match(rows[0], /policy,jct_p50_s,jct_p90_s,jct_p99_s,ttft_p50_s/);
   assert.equal(rows.length, 1 + 8 + 7);
   assert.match(await page.locator("#acts").innerText(), /pins used[^]*continuum/);
+  const looks = await page.locator("#service .policies button").evaluateAll((all) =>
+    all.map((each) => each.querySelector(".swatch").style.borderTop));
+  assert.equal(new Set(looks).size, looks.length, `chips look alike: ${looks}`);
   await page.locator('select[aria-label="arrival rate of what policies did"]').selectOption("1");
   assert.match(await page.locator("#acts h3").innerText(), /1 job\/s/);
   await page.close();

@@ -39,6 +39,10 @@ published.A100 = { 16 = 900, 64 = 1600, 256 = 1900 }
 title = "Output rate, as a table"
 ${RATE}draw = "table"
 published.A100 = { 64 = 1600 }
+[figure.broad]
+title = "Output rate, as a broad table"
+${RATE}draw = "table"
+published.A100 = { 16 = 900, 64 = 1600, 128 = 1700, 256 = 1900, 512 = 11900, 1024 = 12000, 2048 = 12100 }
 [figure.cards]
 title = "Output rate by card"
 draw = "bars"
@@ -141,6 +145,18 @@ test("a table has published values under ours, and results from elsewhere in row
   await table.screenshot({ path: join(place.screenshots, "studies-table.png") });
 });
 
+test("no table is cut, and a card without a chart is no higher than its sentence", async () => {
+  const cut = await page.locator(`${SECTION} .scroll`).evaluateAll((all) =>
+    all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.getAttribute("aria-label")));
+  assert.deepEqual(cut, []);
+  const gap = page.locator("#one-gap");
+  await gap.scrollIntoViewIfNeeded();
+  await gap.locator("canvas").waitFor();
+  await drawn(page);
+  const { height } = await gap.boundingBox();
+  assert.ok(height < 140, `${height} px for a sentence`);
+});
+
 test("bars and levels over time draw too, a chart for each panel", async () => {
   const cards = await drawnCard("cards: Output rate by card");
   assert.deepEqual(await texts(cards.locator(".keys li")), ["these cells", `${EVIL} (EXTERNAL)`]);
@@ -155,7 +171,7 @@ test("results from elsewhere are listed with their source, file and the figures 
   const list = page.locator("#externals");
   const [first, second] = await list.locator("article").all();
   assert.match(await first.innerText(), /EXTERNAL MEASURED \(another engine 1\.2, NVIDIA A100\)/);
-  assert.match(await first.innerText(), /drawn in answers rate, answers table, answers cards\..*workload\.output=64.*outside\.json/s);
+  assert.match(await first.innerText(), /drawn in answers rate, answers table, answers broad, answers cards\..*workload\.output=64.*outside\.json/s);
   assert.match(await second.innerText(), /Beside another-sweep; in no figure of these archives/);
   assert.match(await first.innerText(), /output_tok_per_s\s+1,234\.6/);
   assert.equal(await page.locator("#summary", { hasText: "EXTERNAL" }).count(), 0);

@@ -1,7 +1,8 @@
 import { readFileSync } from "node:fs";
 
 import { againText } from "@/report/archives";
-import { refuted, verdicts } from "@/report/claims";
+import { paperSize } from "@/report/card";
+import { byDistance, refuted, verdicts } from "@/report/claims";
 import { highestTurn, withDram } from "@/report/compare";
 import {
   ALL, dramSizes, poolOf, questionsOf, rateText, repeatsOf, sweepsOf, timeLine, type Acts, type ClaimRow, type Group, type Mean, type Panel, type Pool, type Report,
@@ -11,7 +12,7 @@ import { axesOf, fixed, itemsOf, valuesOf } from "@/report/explore";
 import { designsOf, shortened } from "@/report/folds";
 import { gapRows, spansOf } from "@/report/gap";
 import { durations, niceBelow } from "@/report/jobs";
-import { axisTip, brief, sourced, table } from "@/report/parts";
+import { axisTip, brief, coinciding, sourced, table } from "@/report/parts";
 import { highestRate, onFront } from "@/report/service";
 import { Store } from "@/report/state";
 import { outline } from "@/report/steps";
@@ -37,7 +38,7 @@ function service(attained: number): Service {
 }
 
 function group(jps: string, variant: string, dram: string, latencies: number[]): Group {
-  return { ...pool(variant, latencies), jps, dram, cells: [], figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, standing: "" } }, times: [], service: service(1), acts };
+  return { ...pool(variant, latencies), jps, dram, cells: [], from: "cell 0 of a.h5", p99: "", worse: "", figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, standing: "" } }, times: [], service: service(1), acts };
 }
 
 function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
@@ -231,6 +232,27 @@ it("turns add up, and what was not observed stays a gap", () => {
 it("verdicts are counted, most first", () => {
   const rows = ["undecided", "reproduced", "undecided"].map((verdict) => ({ verdict }) as ClaimRow);
   expect(verdicts(rows)).toBe("2 undecided, 1 reproduced");
+});
+
+it("what is furthest from its text comes first, on either side, and what has no number last", () => {
+  const rows = [0.1, null, -0.5, 0, 0.5].map((distance, i) => ({ id: `R-${i}`, distance }) as ClaimRow);
+  expect(byDistance(rows).map(({ id }) => id)).toEqual(["R-2", "R-4", "R-0", "R-3", "R-1"]);
+});
+
+it("curves that hide each other are named, others and published dots are not", () => {
+  const line = (name: string, ys: unknown[], type = "line") => ({ name, type, data: ys });
+  const option = (...series: object[]) => ({ series });
+  expect(coinciding(option(line("a", [[1, 2], [2, 4]]), line("b", [[1, 2.001], [2, 4]]), line("c", [[1, 2], [2, 4.1]])))).toBe(
+    "The curves of a and b coincide.");
+  expect(coinciding(option(line("a", [1, 2]), line("b", [1, 2]), line("c", [1, 2]), line("d", [7, 9]), line("e", [7, 9])))).toBe(
+    "The curves of a, b and c, those of d and e coincide.");
+  expect(coinciding(option(line("a", [[1, 2], [2, 4]]), line("b", [[1, 2], [3, 4]])))).toBe("");
+  expect(coinciding(option(line("a", [1, 2], "bar"), line("b", [1, 2], "bar"), line("c", [1]), line("d", [1])))).toBe("");
+});
+
+it("a chart that is higher than a sheet is drawn wider, and shrinks as a whole", () => {
+  expect(paperSize(300)).toEqual({ width: 700, height: 300 });
+  expect(paperSize(1560)).toEqual({ width: 1400, height: 1560 });
 });
 
 it("a claim that is refuted at several places is named once", () => {

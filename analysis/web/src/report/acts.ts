@@ -52,8 +52,8 @@ export function actsCsv(panel: Panel, groups: Group[]): CsvColumn[] {
 function actsTable(panel: Panel, jps: string): HTMLElement {
   const groups = groupsOf(panel, jps), acts = matter(groups);
   const rows = groups.map((group): Cell[] => [
-    rowHead(group.variant),
-    ...acts.map(({ title, text }) => ({ ...number(text(group.acts, group)), title })),
+    { ...rowHead(group.variant), title: group.from },
+    ...acts.map(({ title, text }) => ({ ...number(text(group.acts, group)), title: `${title}; ${group.from}` })),
   ]);
   return dataTable("what the policies did", [...texts("policy"), ...numbers(...acts.map(({ name }) => name))], rows);
 }

@@ -2,7 +2,7 @@ import { createChart, type Chart } from "@/shared/charts";
 import { csvButton } from "@/shared/csv";
 import { h, replace } from "@/shared/dom";
 
-import { nothing, type Drawing, type Key } from "./parts";
+import { coinciding, nothing, swatch, type Drawing, type Key } from "./parts";
 
 /**
  * A chart with its title, legend, the kind of its numbers, and the same numbers as CSV.
@@ -16,9 +16,14 @@ export const KEYS =
   "Arrow keys walk along a chart in focus, + and - zoom, 0 shows all of it, " +
   "Escape hides the tooltip.";
 
-/** What a sheet of A4 has room for, CSS pixels. */
-const PAGE = { width: 700, most_height: 560 };
+/** What sheets of Letter and A4 have room for beside a card's texts, CSS pixels. */
+const PAGE = { width: 700, most_height: 780 };
 const HALF_PAGE = { width: 340, height: 250 };
+
+/** The size to draw a chart of this height in for paper, which shows it as wide as the sheet: a higher one is drawn wider, so that it shrinks as a whole. */
+export function paperSize(height: number): { width: number; height: number } {
+  return { width: Math.round(PAGE.width * Math.max(1, height / PAGE.most_height)), height };
+}
 
 interface Shown {
   series?: { data?: unknown[] }[];
@@ -62,27 +67,6 @@ function walkByKeys(chart: Chart, box: HTMLElement): void {
   box.addEventListener("blur", act("hideTip"));
 }
 
-/** A sample of the chart's style for the item that the text beside it names. */
-function swatch({ color, dash, fill, mark, dot }: Key): HTMLElement {
-  const element = h("span", { class: "swatch", "aria-hidden": "true" });
-  if (dot) {
-    element.classList.add("dotted");
-    element.textContent = { triangle: "▲", diamond: "◆" }[dot] ?? "●";
-    element.style.color = color;
-  } else if (mark) {
-    element.classList.add("mark");
-  } else if (dash) {
-    const style = dash === "solid" ? "solid" : (dash[0] ?? 0) > 4 ? "dashed" : "dotted";
-    element.style.borderTop = `3px ${style} ${color}`;
-  } else {
-    element.classList.add("area");
-    const share = Math.round((fill ?? 1) * 100);
-    element.style.background = `color-mix(in srgb, ${color} ${share}%, transparent)`;
-    element.style.border = `1.5px solid ${color}`;
-  }
-  return element;
-}
-
 const keyItem = (key: Key) => h("li", {}, swatch(key), key.name);
 
 export interface CardOptions {
@@ -111,8 +95,9 @@ class CardView {
   }
 
   show(drawing: Drawing, title: string, file: string): void {
-    this.note.textContent = drawing.note;
+    this.note.textContent = [drawing.note, coinciding(drawing.option)].filter((each) => each !== "").join(" ");
     this.heading.textContent = title;
+    this.element.classList.toggle("empty", drawing.is_empty ?? false);
     this.box.setAttribute("aria-label", title);
     this.element.setAttribute("aria-label", title);
     replace(this.keys, ...drawing.keys.map(keyItem));
@@ -149,8 +134,8 @@ export function chartCard(
     start();
     const is_half = view.element.parentElement?.matches(".nine, .two") ?? false;
     chart?.echart.setOption({ toolbox: { show: false } });
-    const height = Math.min(PAGE.most_height, chart?.echart.getHeight() ?? 0);
-    chart?.echart.resize(is_half ? HALF_PAGE : { width: PAGE.width, height });
+    const is_empty = view.element.classList.contains("empty");
+    chart?.echart.resize(is_half && !is_empty ? HALF_PAGE : paperSize(chart.echart.getHeight()));
     chart?.echart.getZr().flush();  // the page is printed before the next frame
   });
   window.addEventListener("afterprint", () => {

@@ -6,7 +6,7 @@ import { num } from "@/shared/format";
 import { check } from "./controls";
 import type { ClaimRow, Report } from "./data";
 import {
-  bar, byKind, dataTable, interval, isNarrow, live, number, numbers, rowHead, section, text, texts, type Cell,
+  bar, byKind, dataTable, interval, isNarrow, live, number, numbers, rowHead, section, texts, type Cell,
 } from "./elements";
 import { table } from "./parts";
 import type { Store } from "./state";
@@ -35,44 +35,48 @@ function metricText({ metric, is_ratio }: ClaimRow): Child[] {
 
 const nameOf = ({ set, id }: ClaimRow): string => `${set} ${id}`;
 
-/** The text of the claim, shown once, above its first point. */
-function claimHead(row: ClaimRow, is_first: boolean): Cell {
-  if (!is_first) {
-    return { ...rowHead(h("span", { class: "muted small" }, nameOf(row))), class: "wrap" };
-  }
-  return {
-    ...rowHead(nameOf(row), h("div", { class: "small says" }, row.says),
-      h("div", { class: "small muted says" }, ...metricText(row))),
-    class: "wrap", title: row.source,
-  };
-}
+/** The claim with its text: rows of one claim are not next to each other. */
+const claimHead = (row: ClaimRow): Cell => ({
+  ...rowHead(row.id, row.at !== "" && h("span", { class: "muted says" }, ` at ${row.at}`),
+    h("div", { class: "small says" }, row.says, h("span", { class: "muted" }, " (", ...metricText(row), ")"))),
+  class: "wrap", title: row.source,
+});
+
+/** "+12 %": by how much the cells miss what the text says. */
+const distanceText = ({ distance }: ClaimRow): string =>
+  distance === null ? "" : distance === 0 ? "0" : `${distance > 0 ? "+" : ""}${num(100 * distance, 3)} %`;
+
+/** What is furthest from its text first; what has no number last. */
+export const byDistance = (rows: ClaimRow[]): ClaimRow[] =>
+  [...rows].sort((a, b) => Math.abs(b.distance ?? 0) - Math.abs(a.distance ?? 0) ||
+    Number(a.distance === null) - Number(b.distance === null));
 
 const maybe = (value: string): Cell =>
   value === "" ? { ...number("–"), class: "n none" } : number(value);
 
-function claimCells(row: ClaimRow, before: ClaimRow | undefined): Cell[] {
-  const is_first = before === undefined || nameOf(before) !== nameOf(row);
+function claimCells(row: ClaimRow): Cell[] {
   const small = (words: string) => h("div", { class: "small muted" }, words);
   const reason = row.reason !== "" && small(row.reason);
   const direction = row.direction !== "" && row.direction !== row.verdict &&
     small(`direction: ${row.direction}`);
   return [
-    claimHead(row, is_first), row.at === "" ? { ...text("–"), class: "none" } : text(row.at),
+    claimHead(row),
     {
       class: "wrap",
       content: [h("span", { class: `verdict ${row.verdict}` }, row.verdict), direction, reason],
     },
-    number(num(row.ours)), maybe(interval(row.interval)), number(num(row.published)),
-    maybe(limits(row)), number(row.repeats),
+    maybe(distanceText(row)),
+    { ...number(num(row.ours), h("div", { class: "small muted from" }, row.from)), title: row.from },
+    maybe(interval(row.interval)), number(num(row.published)), maybe(limits(row)), number(row.repeats),
   ];
 }
 
 function claimsTable(set: string, rows: ClaimRow[]): HTMLElement {
   const columns = [
-    ...texts("claim", "at", "verdict"),
-    ...numbers("ours", "95 %", "published", "claimed", "repeats"),
+    ...texts("claim", "verdict"),
+    ...numbers("off by", "ours", "95 %", "published", "claimed", "repeats"),
   ];
-  return dataTable(`claims of ${set}`, columns, rows.map((row, i) => claimCells(row, rows[i - 1])));
+  return dataTable(`claims of ${set}`, columns, byDistance(rows).map(claimCells));
 }
 
 /** A set can be collapsed. It starts collapsed on narrow screens, where it is many screens long. */
@@ -114,7 +118,7 @@ function claimsCsv(report: Report): CsvColumn[] {
     set: (r) => r.set, id: (r) => r.id, at: (r) => r.at, verdict: (r) => r.verdict, direction: (r) => r.direction,
     figures: (r) => r.kind, ours: (r) => r.ours, low95: (r) => r.interval?.[0],
     high95: (r) => r.interval?.[1], published: (r) => r.published, claimed_low: (r) => r.low,
-    claimed_high: (r) => r.high, repeats: (r) => r.repeats, reason: (r) => r.reason,
+    claimed_high: (r) => r.high, distance: (r) => r.distance, cells: (r) => r.from, repeats: (r) => r.repeats, reason: (r) => r.reason,
     metric: (r) => r.metric, says: (r) => r.says, source: (r) => r.source,
   });
 }
@@ -131,6 +135,7 @@ export function claimsSection(store: Store): HTMLElement {
     ];
   };
   return section("claims", "Published claims",
+    h("p", { class: "small muted" }, "Off by: how far the cells are from what the text says, by the limit that they miss; what is furthest comes first."),
     bar("claims.csv", () => claimsCsv(store.report),
       check(store, "also those that these archives cannot judge", "all_claims")),
     live(store, tables),

@@ -4,7 +4,7 @@ import { onThemeChange } from "@/shared/theme";
 import { ALL, deviceOf, rateText, type Report } from "./data";
 import { badge } from "./elements";
 import { designsOf, MANY_PANELS, shortened } from "./folds";
-import { looks } from "./parts";
+import { looks, swatch } from "./parts";
 import type { State, Store } from "./state";
 
 interface Choice {
@@ -115,13 +115,12 @@ export function metricSelect(store: Store, spoken = "figure"): HTMLElement {
 }
 
 function policyButton(store: Store, variant: string): HTMLElement {
-  const dot = h("span", { class: "dot" });
-  dot.style.background = looks(store.variants, variant).color;
+  const { color, type } = looks(store.variants, variant);
   return h("button", {
     type: "button", "aria-pressed": store.state.hidden.has(variant) ? "false" : "true",
     "data-variant": variant, title: `Show or hide ${variant}`,
     onclick: () => store.toggle(variant),
-  }, dot, variant);
+  }, swatch({ name: variant, color, dash: type }), variant);
 }
 
 export function policyToggles(store: Store): HTMLElement {

@@ -115,6 +115,11 @@ export interface Group extends Pool {
   jps: string;
   dram: string;
   cells: { index: number; key: string; label: string; seed: number }[];
+  /** Where its numbers come from: "cells 3 and 15 of a.h5". */
+  from: string;
+  /** "p99: TTFT 24.6 s, first token 1.14 s, JCT 83.4 s", and what of it is worse than fcfs's by far. */
+  p99: string;
+  worse: string;
   figures: Record<string, Figure>;
   times: Times[];
   service: Service;
@@ -174,6 +179,9 @@ export interface Regime {
   tied: string[];
   /** Policies that the repeats do not tell from the winner. */
   undecided: string[];
+  /** Of the winner and those that tie, as of groups. */
+  p99: string;
+  worse: string;
   /** The best of the others; several within 1 % of each other. */
   next: string[];
   value: Maybe;
@@ -218,6 +226,10 @@ export interface ClaimRow {
   published: Maybe;
   low: Maybe;
   high: Maybe;
+  /** How far ours is from the limits: 0.1 is 10 % above. */
+  distance: Maybe;
+  /** Where ours comes from, as of groups. */
+  from: string;
   repeats: number;
 }
 

@@ -1,5 +1,6 @@
 import { echarts, type Option } from "@/shared/charts";
 import type { CsvColumn, CsvValue } from "@/shared/csv";
+import { h } from "@/shared/dom";
 import { escapeHtml } from "@/shared/escape";
 import { num } from "@/shared/format";
 import { meanings } from "@/shared/meanings";
@@ -33,6 +34,8 @@ export interface Drawing {
   keys: Key[];
   csv: CsvColumn[];
   note: string;
+  /** There is only a sentence: the card needs little room. */
+  is_empty?: boolean;
 }
 
 export { echarts, meanings };
@@ -149,6 +152,27 @@ export function axisTip(head: (label: string) => string, y: (value: number) => s
 export const tipLine = (marker: string, name: string, text: string): string =>
   `${marker} ${escapeHtml(name)} <b>${escapeHtml(text)}</b>`;
 
+/** A sample of the chart's style for the item that the text beside it names. */
+export function swatch({ color, dash, fill, mark, dot }: Key): HTMLElement {
+  const element = h("span", { class: "swatch", "aria-hidden": "true" });
+  if (dot) {
+    element.classList.add("dotted");
+    element.textContent = { triangle: "▲", diamond: "◆" }[dot] ?? "●";
+    element.style.color = color;
+  } else if (mark) {
+    element.classList.add("mark");
+  } else if (dash) {
+    const style = dash === "solid" ? "solid" : (dash[0] ?? 0) > 4 ? "dashed" : "dotted";
+    element.style.borderTop = `3px ${style} ${color}`;
+  } else {
+    element.classList.add("area");
+    const share = Math.round((fill ?? 1) * 100);
+    element.style.background = `color-mix(in srgb, ${color} ${share}%, transparent)`;
+    element.style.border = `1.5px solid ${color}`;
+  }
+  return element;
+}
+
 export const nothing = (why: string): Drawing => ({
   option: {
     graphic: {
@@ -164,7 +188,45 @@ export const nothing = (why: string): Drawing => ({
   keys: [],
   csv: [],
   note: "",
+  is_empty: why !== "",
 });
+
+// --- curves that coincide ------------------------------------------------------------------------
+
+interface Curve {
+  type?: string;
+  name?: string;
+  data?: unknown[];
+}
+
+const SAME = 0.005; // of the largest value: less than the width of a line
+
+function isSame(a: unknown, b: unknown, most: number): boolean {
+  const [ys, zs] = [a, b].map((point) => (Array.isArray(point) ? point : [null, point]) as unknown[]);
+  if (ys?.[0] !== zs?.[0]) return false;
+  const [y, z] = [ys?.[1], zs?.[1]];
+  return typeof y === "number" && typeof z === "number" ? Math.abs(y - z) <= SAME * most : y === z;
+}
+
+const listed = (names: string[]): string =>
+  names.length < 2 ? names.join("") : `${names.slice(0, -1).join(", ")} and ${names[names.length - 1]}`;
+
+/** "The curves of fcfs and pin coincide.": of lines that hide each other only the last is seen. Empty if none do. */
+export function coinciding(option: object): string {
+  const { series } = option as { series?: unknown };
+  const curves = ((series ?? []) as Curve[]).filter(({ type, name, data }) => type === "line" && name && (data?.length ?? 0) > 1);
+  const ofPoint = (point: unknown) => Math.abs(Number((Array.isArray(point) ? point[1] : point) ?? 0)) || 0;
+  const most = Math.max(0, ...curves.flatMap(({ data = [] }) => data.map(ofPoint)));
+  const groups: Curve[][] = [];
+  for (const curve of curves) {
+    const group = groups.find(([first]) => first?.name !== curve.name && first?.data?.length === curve.data?.length &&
+      first?.data?.every((point, i) => isSame(point, curve.data?.[i], most)));
+    if (group) group.push(curve);
+    else groups.push([curve]);
+  }
+  const same = groups.filter((group) => group.length > 1).map((group) => listed(group.map(({ name }) => name ?? "")));
+  return same.length === 0 ? "" : `The curves of ${same.join(", those of ")} coincide.`;
+}
 
 // --- CSV -----------------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ function winnerText({ winner, tied }: Regime): string {
 
 function regimeCell(regime: Regime | undefined, variants: string[]): Cell {
   if (!regime) return text(h("span", { class: "muted" }, "–"));
-  const { winner, tied, undecided, next, margin_interval, repeats } = regime;
+  const { winner, tied, undecided, next, margin_interval, repeats, p99, worse } = regime;
   const range = margin_interval === null
     ? ""
     : ` (${even(margin_interval[0] * 100, 3)}\u00a0…\u00a0${even(margin_interval[1] * 100, 3)}\u00a0%)`;
@@ -29,12 +29,13 @@ function regimeCell(regime: Regime | undefined, variants: string[]): Cell {
   const small = (words: string) => h("div", { class: "small" }, words);
   return {
     class: "regime",
-    title: `${winner} ${seconds(regime.value)}, ${repeatsText(repeats)}`,
+    title: [`${winner} ${seconds(regime.value)}`, p99, worse, repeatsText(repeats)].filter((each) => each !== "").join("; "),
     content: [
       h("b", {}, winnerText(regime)), tied.length > 0 && ": ",
       tied.length > 0 && h("span", { class: "small" }, [winner, ...tied].sort().join(", ")),
       undecided.length > 0 && small(`undecided: ${undecided.join(", ")}`),
       next.length > 0 && small(`${next.join(", ")} +${even((regime.margin ?? NaN) * 100, 3)}\u00a0%${range}`),
+      worse !== "" && h("div", { class: "small warn" }, "worse tail than fcfs"),
     ],
     ...(tied.length + undecided.length > 0
       ? {}
@@ -75,7 +76,7 @@ export function regimeCsv(report: Report): CsvColumn[] {
   return table(report.regimes, {
     figures: (r) => r.kind, settings: (r) => r.settings, gpu: (r) => r.gpu, dram_gib: (r) => r.dram,
     jps: (r) => r.jps, winner: (r) => r.winner, tied_with: (r) => r.tied.join(" "),
-    undecided: (r) => r.undecided.join(" "), jct_s: (r) => r.value, next: (r) => r.next.join(" "),
+    undecided: (r) => r.undecided.join(" "), jct_s: (r) => r.value, p99: (r) => r.p99, worse: (r) => r.worse, next: (r) => r.next.join(" "),
     margin: (r) => r.margin, margin_low95: (r) => r.margin_interval?.[0],
     margin_high95: (r) => r.margin_interval?.[1], repeats: (r) => r.repeats,
   });
@@ -99,6 +100,6 @@ export function regimesSection(store: Store): HTMLElement {
     h("p", { class: "small muted" },
       "Among the policies without a host tier and those with this much host memory; below the best: what " +
       "comes next, and how much longer its jobs take, with the 95 % interval. Tie: less than 1 % apart. " +
-      "Undecided: not told from the best (Holm, 5 %)."),
+      "Undecided: not told from the best (Holm, 5 %). Worse tail: p99 of TTFT, of a job's first token or of JCT above 1.3 times fcfs's."),
     ...all, bar("regimes.csv", () => regimeCsv(report)));
 }

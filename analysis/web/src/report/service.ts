@@ -8,9 +8,9 @@ import { chartCard, type Card } from "./card";
 import { gpuSelect, policyToggles, select } from "./controls";
 import { groupOf, rateText, type Group, type Maybe, type Panel } from "./data";
 import {
-  badge, bar, dataTable, interval, isNarrow, live, number, numbers, rowHead, safeName, section, text, texts, type Cell,
+  badge, bar, dataTable, interval, live, number, numbers, rowHead, safeName, section, texts, type Cell,
 } from "./elements";
-import { fold, MANY_PANELS } from "./folds";
+import { MANY_PANELS } from "./folds";
 import { niceAbove, niceBelow } from "./jobs";
 import { LOG, column, frame, looks, nothing, sourced, table, xAxis, yAxis, type Drawing } from "./parts";
 import { dotKeys } from "./pools";
@@ -40,14 +40,27 @@ function latencyCell(group: Group, latency: Latency): Cell {
   return number(values.map((each) => even(each === null ? null : each * scale, 3)).join(" / "));
 }
 
+/** The policy, and whether its jobs take least of all at this rate. */
+function serviceHead({ variant, figures, p99, worse, from }: Group): Cell {
+  const standing = figures["jct_wall_mean_s"]?.standing ?? "";
+  const wins = /^(best|tie)/.test(standing);
+  const mark = standing.startsWith("best") ? "★ " : "tie ";
+  return {
+    ...rowHead(wins && h("span", { class: "mark", title: standing }, mark), variant,
+      wins && h("span", { class: "small muted tail" }, standing.replace(/^\w+/, "")),
+      wins && worse !== "" && h("div", { class: "small warn tail" }, worse)),
+    class: wins ? "best" : "", title: [from, p99].filter((each) => each !== "").join("; "),
+  };
+}
+
 function serviceRow(group: Group): Cell[] {
   const { attained, goodput } = group.service;
   const note = (range: string) => range !== "" && h("div", { class: "small muted" }, range);
-  return [
-    rowHead(group.jps), text(group.variant), ...LATENCIES.map((each) => latencyCell(group, each)),
-    number(percent(attained[0])),
+  const cells = [
+    ...LATENCIES.map((each) => latencyCell(group, each)), number(percent(attained[0])),
     number(even(goodput[0], 3), note(interval(goodput[1], 3))),
   ];
+  return [serviceHead(group), ...cells.map((cell) => ({ ...cell, title: group.from }))];
 }
 
 export function serviceCsv(panel: Panel, groups: Group[]): CsvColumn[] {
@@ -58,6 +71,7 @@ export function serviceCsv(panel: Panel, groups: Group[]): CsvColumn[] {
     ]))),
     attained: (group) => group.service.attained[0],
     goodput_turns_per_s: (group) => group.service.goodput[0],
+    cells: (group) => group.from,
   });
   return sourced(panel, columns, (i) => groups[i]?.jps ?? "", (i) => groups[i]?.repeats ?? 0);
 }
@@ -94,8 +108,8 @@ function rateTable(store: Store): HTMLElement {
     const none = panel.variants.includes(variant) ? "none" : "–";
     return number(highest === "" ? h("span", { class: "muted" }, none) : rateText(highest));
   };
-  return dataTable("highest rate that keeps the objectives", [...texts("GPU"), ...numbers(...variants)],
-    shown.map((panel) => [rowHead(panel.name), ...variants.map((variant) => cellOf(panel, variant))]));
+  return dataTable("highest rate that keeps the objectives", [...texts("policy"), ...numbers(...shown.map(({ name }) => name))],
+    variants.map((variant) => [rowHead(variant), ...shown.map((panel) => cellOf(panel, variant))]));
 }
 
 // --- throughput against latency -------------------------------------------------------------------
@@ -178,35 +192,40 @@ export function frontChart(store: Store): Drawing {
 const TAILS = LATENCIES.flatMap((latency) => PERCENTS.map((each) => (
   { value: `${latency} ${each}`, text: `${NAMES[latency]} p${each}` })));
 
+/** The table of the chosen card at the chosen rate; all of them are in the CSV. */
+function latencyTable(store: Store): HTMLElement[] {
+  const heads = LATENCIES.map((each) => `${NAMES[each]} [${each === "tpot" ? "ms" : "s"}]`);
+  const groups = shownGroups(store).filter(({ jps }) => jps === store.cellRate);
+  return [
+    h("h3", {}, `${store.panel.name}, ${rateText(store.cellRate)} `, badge(store.panel.kind)),
+    dataTable(`latencies and goodput: ${store.panel.name}, ${rateText(store.cellRate)}`,
+      [...texts("policy"), ...numbers(...heads, "in time", "goodput [1/s]")], groups.map(serviceRow)),
+  ];
+}
+
 export function serviceSection(store: Store): Card {
-  const { goals, panels } = store.report;
-  const many = panels.length > MANY_PANELS;
+  const { goals } = store.report;
   const front = chartCard("front", "Throughput against latency", () => safeName(`${store.panel.gpu}-front.csv`),
     () => frontChart(store), {
-      wide: true,
-      controls: [...(many ? [] : [gpuSelect(store, "GPU of latencies")]), select(store, "latency", () => TAILS, () => store.state.tail, (tail) => store.set({ tail }))],
+      height: () => 220,
+      controls: [select(store, "latency", () => TAILS, () => store.state.tail, (tail) => store.set({ tail }))],
     });
-  const heads = LATENCIES.map((each) => `${NAMES[each]} [${each === "tpot" ? "ms" : "s"}]`);
-  const tableOf = (panel: Panel) => dataTable(`latencies and goodput: ${panel.name}`,
-    [...texts("jobs/s", "policy"), ...numbers(...heads, "in time", "goodput [1/s]")],
-    shownGroups(store, panel).map(serviceRow));
+  const rates = () => store.panel.rates.map((value) => ({ value, text: rateText(value) }));
   const element = section("service", "Latency, throughput and goodput",
     h("p", { class: "small muted" },
-      "Percentiles 50 / 90 / 99: of jobs (JCT) and of turns (time to the first token, time per further token, queue), " +
-      `means over the repeats. In time: the share of turns with ${goals}; goodput: such turns per second ` +
-      "(kvsweep report --slo ttft=2,tpot=0.05 sets other objectives). Queue counts every wait of a turn, " +
-      "those after a preemption too, which may come after the first token: its p99 can exceed that of TTFT."),
+      "Percentiles 50 / 90 / 99 of jobs (JCT) and turns, means over the repeats; ★: least mean JCT. " +
+      `In time: the share of turns with ${goals}; goodput: such turns per second (--slo sets other objectives). ` +
+      "Queue counts every wait of a turn, also behind the first token."),
     h("div", { class: "controls still" },
-      many && gpuSelect(store, "GPU of latencies"),
+      gpuSelect(store, "GPU of latencies"),
+      select(store, "arrival rate", rates, () => store.cellRate, (rate) => store.set({ rate }),
+        "arrival rate of latencies"),
       policyToggles(store)),
-    h("h3", {}, `The highest rate at which, as at all lower ones, ${KEEPS * 100} % of the turns are in time`),
-    live(store, () => [rateTable(store)]),
-    front.element,
     bar("service.csv", () => joined(panelsOf(store).map((panel) => serviceCsv(panel, shownGroups(store, panel))))),
-    ...(isNarrow() && !many
-      ? panels.map((panel) => fold(store, [h("b", {}, panel.name), " ", badge(panel.kind)], () => [tableOf(panel)]))
-      : [live(store, () => panelsOf(store).flatMap((panel) => [
-        h("h3", {}, panel.name, " ", badge(panel.kind)), tableOf(panel),
-      ]))]));
+    live(store, () => latencyTable(store)),
+    h("div", { class: "two" },
+      front.element,
+      h("div", {}, h("h3", {}, `The highest rate at which, as at all lower ones, ${KEEPS * 100} % of the turns are in time`),
+        live(store, () => [rateTable(store)]))));
   return { element, refresh: () => front.refresh() };
 }

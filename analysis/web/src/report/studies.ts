@@ -11,6 +11,9 @@ import { csvOf, drawStudy } from "./studies_draw";
 
 const PIXELS = { cells: 300, forwards: 300, time: 300, requests: 210 };
 
+/** Columns that a card of a third of the page has room for. */
+const NARROW = 3;
+
 const nameOf = (chart: StudyChart, panel: StudyPanel): string =>
   `${chart.figure}: ${chart.title}${panel.name === "" ? "" : `, ${panel.name}`}`;
 
@@ -40,7 +43,7 @@ function tableCard(chart: StudyChart, panel: StudyPanel): HTMLElement {
     return rows.length > 0 && h("tbody", { class: external && "external" }, ...rows.map(rowOf));
   });
   const tools = h("span", { class: "tools" }, csvButton(fileOf(chart, panel), () => csvOf(chart, panel)));
-  return h("article", { class: "card study-table" },
+  return h("article", { class: `card study-table${xs.length > NARROW ? " wide" : ""}` },
     h("header", {}, h("h3", {}, name), tools),
     h("p", { class: "small" }, `${kindOf(chart)}; ${chart.y_name}`),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": name },

@@ -29,14 +29,17 @@ function summaryCell(panel: Panel, jps: string, variant: string, metric: string)
     h("div", { class: `small ${look}`, title }, ...content);
   const range = figure.interval &&
     note("muted", "95 % over the repeats", interval(figure.interval));
+  const wins = /^(best|tie)/.test(figure.standing);
   const published = figure.published !== null &&
     note("published", "published value", `pub. ${num(figure.published)}`);
   return {
-    class: `n ${figure.standing.split(" ")[0] ?? ""}`,
+    class: `n ${figure.standing.split(" ")[0] ?? ""}`, title: group.from,
     content: [
-      h("div", { class: `value${/^(best|tie)/.test(figure.standing) ? " won" : ""}` }, mark(figure), even(figure.mean)),
+      h("div", { class: `value${wins ? " won" : ""}` }, mark(figure), even(figure.mean)),
       note("muted", `ratio to fcfs; ${repeatsText(group.repeats)}`, `${ratio}n=${group.repeats}`),
       range, published,
+      wins && group.p99 !== "" && note("muted tail", group.from, group.p99),
+      wins && group.worse !== "" && note("warn tail", "more than 1.3 times fcfs's", group.worse),
     ],
   };
 }
@@ -53,6 +56,7 @@ function summaryCsv(panel: Panel, metric: string): CsvColumn[] {
     low95: ({ figure }) => figure.interval?.[0], high95: ({ figure }) => figure.interval?.[1],
     ratio_to_fcfs: ({ figure }) => figure.ratio, published: ({ figure }) => figure.published,
     standing: ({ figure }) => figure.standing, repeats: ({ group }) => group.repeats,
+    cells: ({ group }) => group.from,
   });
 }
 
