@@ -1,12 +1,13 @@
 """Commands under limits and in places that are not the usual ones."""
 import os
 import resource
+import shutil
 import subprocess
 import sys
 import tempfile
 
 sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "farm"))
-from cases import case, expect_equal, main  # noqa: E402
+from cases import case, expect_equal, expect_in, main  # noqa: E402
 
 PROGRAM = os.environ["KVSWEEP_PROGRAM"]
 SWEEP = b"""schema = 1
@@ -60,6 +61,29 @@ def names_are_bytes():
             expect_equal(code, 0, f"exit code of the run, {out}")
             expect_equal(kvsweep(folder, "check", archive)[0], 0, "exit code of check")
         expect_equal(kvsweep(folder, "check", "--equal", "a.h5", b"caf\xe9.h5")[0], 0, "the archives are equal")
+
+
+@case("run-demo builds without CUDA, says so, and leaves the choice to the user and to a build folder that is there")
+def demo_builds_without_cuda():
+    root = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+    with tempfile.TemporaryDirectory() as folder:
+        shutil.copy(os.path.join(root, "run-demo"), folder)
+        os.makedirs(os.path.join(folder, "cmake"))
+        with open(os.path.join(folder, "cmake", "install-packages.sh"), "w", encoding="ascii") as script:
+            script.write("stage() { :; }; require_packages() { :; }; want_packages() { :; }; require_versions() { :; }\n"
+                         "build_while_installing() { $1; }\nbuild_packages=(); speed_packages=(); web_packages=()\n"
+                         "cmake() { echo \"cmake $*\"; exit 1; }\n")
+
+        def demo(**settings):
+            env = {name: value for name, value in os.environ.items() if not name.startswith("KVSWEEP_")} | settings
+            return subprocess.run(["bash", "run-demo"], cwd=folder, env=env, capture_output=True, text=True, check=False).stdout
+        expect_in("-DKVSWEEP_CUDA=OFF", demo(), "the configuration")
+        expect_in("KVSWEEP_CUDA=ON ./run-demo", demo(), "how to build with it")
+        expect_in("-DKVSWEEP_CUDA=ON", demo(KVSWEEP_CUDA="ON"), "the configuration that is asked for")
+        os.makedirs(os.path.join(folder, "build", "release"))
+        with open(os.path.join(folder, "build", "release", "CMakeCache.txt"), "w", encoding="ascii"):
+            pass
+        expect_equal("KVSWEEP_CUDA" in demo(), False, "a choice where one was made")
 
 
 if __name__ == "__main__":

@@ -247,13 +247,14 @@ std::vector<KeyRow> rows_of_rules() {
       type = AnyText{};
       fallback.clear();
     }
-    rows.push_back({.name = std::string("policy.") + parameter.name,
-                    .type = type,
-                    .fallback = {Default::Kind::value, fallback},
-                    .unit = parameter.unit,
-                    .where = where,
-                    .neutral = parameter.neutral,
-                    .says = parameter.says});
+    KeyRow& row = rows.emplace_back();
+    row.name = std::string("policy.") + parameter.name;
+    row.type = type;
+    row.fallback = {Default::Kind::value, fallback};
+    row.unit = parameter.unit;
+    row.where = where;
+    row.neutral = parameter.neutral;
+    row.says = parameter.says;
   }
   return rows;
 }
