@@ -160,6 +160,7 @@ struct Explanation {
   std::string mechanism;  // what it hardly does
   Texts rates{};
   std::vector<Ratio> speeds{};
+  std::vector<Tail> tails{};
   std::vector<Alone> parts{};
   WhatItDoes beside_fcfs{}, beside_next{};
 
@@ -173,6 +174,7 @@ struct Explanation {
   void add(const Explanation& other) {
     rates.push_back(other.rates.front());
     speeds.push_back(other.speeds.front());
+    tails.push_back(other.tails.front());
     beside_fcfs.add(other.beside_fcfs);
     beside_next.add(other.beside_next);
     for (std::size_t i = 0; i < parts.size(); ++i)
@@ -183,6 +185,7 @@ struct Explanation {
     const std::string where = at_rates(rates);
     std::string line = where + (where.empty() ? "" : " ") + policy + " is " +
                        ratios_text(speeds, " times as fast as " + base);
+    if (const std::string worse = worse_text(tails); !worse.empty()) line += ", but " + worse;
     if (!mechanism.empty()) line += "; it " + mechanism;
     const char* separator = "; ";
     for (const Alone& each : parts) {
@@ -243,6 +246,7 @@ Explanation explanation_of(const RateRow& row, const PolicyCells* best, const Po
                    idle_pins(*best)};
   made.rates = {row.jps};
   made.speeds = {times_as_fast(*best, fcfs)};
+  made.tails = {tail_of(row, *best)};
   made.parts = parts_alone(row, *best, fcfs);
   made.beside_fcfs = what_it_does(*best, fcfs);
   const Texts next = names_of(regime.next);

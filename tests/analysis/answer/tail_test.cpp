@@ -7,6 +7,7 @@
 
 using analysis::GridFormat;
 using Catch::Matchers::Contains;
+using Catch::Matchers::StartsWith;
 
 namespace {
 
@@ -18,7 +19,9 @@ struct Latencies {
 class TailedCells {
  public:
   TailedCells& add(const std::string& policy, std::int64_t jps, const Latencies& s) {
-    sweep::CellRecord& cell = archive_.add({{"policy", text(policy)}, {"jps", whole(jps)}}, s.mean);
+    Settings settings = {{"policy", text(policy)}, {"jps", whole(jps)}};
+    if (policy == "continuum") settings["policy.retention"] = text("pin");
+    sweep::CellRecord& cell = archive_.add(settings, s.mean);
     cell.figures.push_back({"ttft_p99_s", s.ttft, "s"});
     cell.figures.push_back({"first_token_p99_s", s.first_token, "s"});
     cell.figures.push_back({"jct_wall_p99_s", s.jct, "s"});
@@ -34,6 +37,10 @@ class TailedCells {
     std::ostringstream out;
     print_answer_lines(arrange(analysis::with_results(cells)), analysis::kAnswerFigure, out);
     return out.str();
+  }
+  std::string why() const {
+    const auto cells = archive_.cells();
+    return answer_of(arrange(analysis::with_results(cells))).why.at(0).says;
   }
   std::string table(GridFormat format, const std::string& figure = "jct_wall_mean_s") const {
     const auto cells = archive_.cells();
@@ -58,6 +65,9 @@ TEST_CASE("the sentence that names a winner has its tail, and where fcfs's is fa
         "0.50 to 1.50 s, JCT 80.0 to 85.0 s), but its p99 TTFT is 1.50 times fcfs's at 6 jobs/s "
         "and its p99 first token is 3.00 times fcfs's at 6 jobs/s; fcfs takes 4.00 to 4.04 times "
         "as long\n");
+  CHECK_THAT(cells.why(),
+             StartsWith("at 3 and 6 jobs/s continuum is 4.00 to 4.04 times as fast as fcfs, but "
+                        "its p99 TTFT is 1.50 times fcfs's at 6 jobs/s and "));
 }
 
 TEST_CASE("a tail of 1.3 times fcfs's is not said to be worse") {
