@@ -143,13 +143,37 @@ TEST_CASE("asynchronous scheduling is part of what a cell is only where it is on
   CHECK(async.config().gpu.kernels.step_overhead_us == 0);
 }
 
+TEST_CASE("a host tier under vllm-0.33 is that of its connector, asynchronously too") {
+  Cell newest = Cell().set("policy", "cpu_offload").set("dram_gib", 16);
+  newest.set("engine.scheduler", "vllm-0.33").set("engine.async_scheduling", true);
+  const engine::TierConfig prompts = newest.config().engine.tier;
+  CHECK(prompts.kind == engine::TierKind::connector);
+  CHECK_FALSE(prompts.store_outputs);
+  CHECK(newest.obstacle() == "runs");
+  newest.set("policy.store", "all").set("policy.host_eviction", "arc");
+  CHECK(newest.config().engine.tier.store_outputs);
+  CHECK(newest.config().engine.tier.arc);
+  CHECK_THAT(newest.set("policy.store", "eager").refusal(),
+             Catch::Matchers::Contains("must be one of \"prompt\", \"all\""));
+  Cell simple = Cell().set("policy", "cpu_offload").set("dram_gib", 16);
+  CHECK_THAT(simple.set("policy.store", "all").refusal(), Catch::Matchers::Contains("\"eager\""));
+}
+
+TEST_CASE("engine.watermark is a share of the pool with the null block, in whole blocks") {
+  Cell cell = Cell().set("engine.scheduler", "vllm-0.33").set("engine.kv_tokens", 160'000);
+  const auto& engine = cell.set("engine.watermark", 0.01).config().engine;
+  CHECK(engine.scheduler.watermark_blocks == 100);  // of 10,001
+  CHECK(engine.kv.partial_blocks_first);
+}
+
 TEST_CASE("what asynchronous scheduling does not go together with is named as not built yet") {
   const auto obstacle = [](Cell cell) {
     return cell.set("engine.async_scheduling", true).obstacle();
   };
   const std::string begins = "infeasible: not built yet: engine.async_scheduling with ";
   CHECK(obstacle(Cell().set("policy", "continuum")) == "runs");
-  CHECK(obstacle(Cell().set("policy", "lmcache").set("dram_gib", 16)) == begins + "a host tier");
+  CHECK(obstacle(Cell().set("policy", "lmcache").set("dram_gib", 16)) ==
+        begins + "a host tier of engine.scheduler v1, or one that swaps or is LMCache's");
   CHECK(obstacle(Cell().set("policy.eviction", "slru")) == begins + "policy.eviction \"slru\"");
   CHECK(obstacle(Cell().on("cuda")) == "runs");
   Cell logged;

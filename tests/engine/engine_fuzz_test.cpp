@@ -171,6 +171,7 @@ TEST_CASE("the parts of every turn's time add up, and traces tell what happened"
         {"fcfs", "priority", "job_fcfs", "attained_service", "srpt", "longest_prefix", "progress"},
         retained);
     if (seed % 3 != 0) add_tier(fuzz, seed);
+    if (seed % 6 == 0) add_connector(fuzz, seed);
     if (seed % 5 < 2) add_admission(fuzz, seed);
     EngineRun(fuzz, seed).run();
   });
@@ -182,6 +183,7 @@ TEST_CASE("with steps in flight the parts of every turn's time add up as well", 
         seed,
         {"fcfs", "priority", "job_fcfs", "attained_service", "srpt", "longest_prefix", "progress"},
         seed % 2 == 0 ? Retained::pins : Retained::nothing);
+    if (seed % 3 == 0) add_connector(fuzz, seed);
     if (seed % 5 < 2) add_admission(fuzz, seed);
     fuzz.config.async = true;
     EngineRun(fuzz, seed).run();

@@ -174,6 +174,11 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend, Pr
   config.engine.kv.partial_blocks_first = config.policy.eviction == "partial_first" ||
                                           config.engine.scheduler.version == engine::Version::v0_33;
   config.link = bind_tier(in, config);
+  if (config.engine.tier.kind == engine::TierKind::connector &&
+      config.policy.host_eviction == "arc") {
+    config.engine.tier.arc = true;  // which counts uses by requests
+    config.policy.host_eviction = "lru";
+  }
   config.access_log = bind_access_log(in, config);
   // The host works while the device computes, so that no step waits for it.
   if (config.engine.async_scheduling) config.gpu.kernels.step_overhead_us = 0;
@@ -221,7 +226,9 @@ std::string not_built_async(const ExperimentConfig& config) {
   if (config.backend == "cuda" && config.access_log) return "an access log on backend cuda";
   if (config.engine.scheduler.batching != engine::Batching::v1)
     return "schedulers other than vLLM's V1, or policy.layout \"contiguous\"";
-  if (config.engine.tier.kind != engine::TierKind::none) return "a host tier";
+  const engine::TierKind tier = config.engine.tier.kind;
+  if (tier != engine::TierKind::none && tier != engine::TierKind::connector)
+    return "a host tier of engine.scheduler v1, or one that swaps or is LMCache's";
   if (config.engine.scheduler.preempt_by_block) return "preemption by block";
   if (retention != "free" && retention != "pin") return "policy.retention \"" + retention + '"';
   if (eviction != "lru" && eviction != "partial_first")

@@ -6,6 +6,8 @@ namespace {
 
 constexpr const char* kWhereHostTier = "policy.tier != none or policy.preemption != recompute";
 constexpr const char* kWhereOffload = "policy.tier = offload";
+constexpr const char* kWhereSimple = "policy.tier = offload; engine.scheduler != vllm-0.33";
+constexpr const char* kWhereConnector = "policy.tier = offload; engine.scheduler = vllm-0.33";
 constexpr const char* kWhereLmcache = "policy.tier = lmcache";
 
 std::vector<KeyRow> rows_of_host_memory() {
@@ -47,16 +49,22 @@ std::vector<KeyRow> rows_of_tiers() {
        .says = "Where KV goes beyond the GPU: nowhere, to host memory block by block, or to "
                "host memory in LMCache's chunks."},
       {.name = "policy.store",
+       .type = OneOf{{"prompt", "all"}},
+       .fallback = value("prompt"),
+       .where = kWhereConnector,
+       .says = "Stores the full blocks of prompts alone, as vLLM does by default, or those with "
+               "generated tokens, too."},
+      {.name = "policy.store",
        .type = OneOf{{"eager", "lazy", "second_turn"}},
        .fallback = value("eager"),
-       .where = kWhereOffload,
+       .where = kWhereSimple,
        .says = "Stores every full block one step after it was computed (eager), only blocks that "
                "are about to be evicted (lazy), or only blocks that another turn has found "
                "(second_turn, HiCache's write_through_selective)."},
       {.name = "policy.tail_store",
        .type = Flag{},
        .fallback = value("true"),
-       .where = kWhereOffload,
+       .where = kWhereSimple,
        .says = "Also stores the blocks that a turn's last step completed."},
       {.name = "policy.connector_cost_s",
        .type = Real{0, 10},

@@ -16,19 +16,22 @@ TierKind kind_of(ParamBinder& in) {
     in.fail("policy.preemption",
             "swaps into host memory of its own and cannot go with tier \"" + tier + "\"");
   if (preemption != "recompute") return TierKind::swap;
-  return tier == "offload"   ? TierKind::offload
+  const bool newest = in.text("engine.scheduler") == "vllm-0.33";
+  return tier == "offload"   ? newest ? TierKind::connector : TierKind::offload
          : tier == "lmcache" ? TierKind::lmcache
                              : TierKind::none;
 }
 
 void bind_offload(ParamBinder& in, engine::TierConfig& tier) {
   const std::string store = in.text("policy.store");
+  const bool connector = tier.kind == TierKind::connector;
+  tier.store_outputs = store == "all";
   tier.store_mode = store == "lazy"          ? engine::StoreMode::lazy
                     : store == "second_turn" ? engine::StoreMode::second_turn
                                              : engine::StoreMode::eager;
   tier.tail_store = in.boolean("policy.tail_store");
   const engine::Nanos cost = engine::from_seconds(in.number("policy.connector_cost_s"));
-  if (tier.kind == TierKind::offload) tier.schedule_overhead = cost;
+  if (tier.kind == TierKind::offload || connector) tier.schedule_overhead = cost;
 }
 
 /// The connector's costs are those of kv-cache connectors under vLLM: a look-up in every step, and

@@ -6,12 +6,16 @@
 
 namespace engine {
 
-const StepTrace& Engine::step_async() {
+const StepTrace& Engine::step_async(Nanos until) {
   recycle_finished();
   launch_next();
   // With nothing else in flight the next step is scheduled at once. No time passes in between.
-  if (flights_.size() == 1 && !flights_.front().plan.scheduled.empty()) launch_next();
-  return land_oldest();
+  const bool waits = connector_ != nullptr && !idle();
+  if (flights_.size() == 1 && (computing() || waits)) launch_next();
+  const StepTrace& trace = land_oldest();
+  if (trace.plan->scheduled.empty() && !computing() && copying())
+    tier_->wait(clock_, std::min(until, pins_.next_expiry()));
+  return trace;
 }
 
 /// Schedules a step with what is known now, and starts it behind the one in flight.
@@ -20,6 +24,10 @@ void Engine::launch_next() {
   tier_->before_execution(plan_, clock_);
   trace_.start = clock_.now();
   if (!plan_.scheduled.empty()) backend_.launch(plan_);
+  if (connector_ != nullptr) {
+    tier_->after_execution(plan_, clock_);
+    connector_->observe(clock_.now());
+  }
   flights_.push_back({std::move(plan_), trace_});
   plan_ = {};
 }
@@ -44,6 +52,7 @@ const StepTrace& Engine::land_oldest() {
   }
   const StepTrace& trace = finish_step(result, start);
   last_end_ = trace.end;
+  if (connector_ != nullptr) scheduler_.on_loaded(connector_->make_known(), trace.end);
   return trace;
 }
 

@@ -48,6 +48,7 @@ Engine::Engine(const EngineConfig& config, Clock& clock, Backend& backend, Queue
       pins_(kv_, order, retention),
       tier_(make_host_tier(config.tier, config.scheduler.max_num_batched_tokens, kv_, copier,
                            pins_.events())),
+      connector_(tier_->connector()),
       eviction_(make_eviction_order(config.eviction, kv_, order)),
       scheduler_(config.scheduler, kv_, order, pins_, *tier_, eviction_.get()) {}
 
@@ -89,7 +90,7 @@ RequestId Engine::submit(const RequestSpec& spec) {
 }
 
 const StepTrace& Engine::step(Nanos until) {
-  if (config_.async_scheduling) return step_async();
+  if (config_.async_scheduling) return step_async(until);
   const Nanos start = begin_step();
   return finish_step(execute(until), start);
 }
@@ -121,7 +122,9 @@ Nanos Engine::begin_step() {
 Nanos Engine::schedule_step() {
   const Nanos start = clock_.now();
   backend_.on_phase(StepPhase::plan, plan_.step + 1);
-  scheduler_.on_loaded(tier_->poll(start), start);
+  // An asynchronous connector makes known what a step observed when that is applied.
+  if (connector_ == nullptr || !config_.async_scheduling)
+    scheduler_.on_loaded(tier_->poll(start), start);
   pins_.expire(start);
   scheduler_.schedule(plan_, start);
   trace_step(start);
@@ -150,6 +153,7 @@ StepResult Engine::execute(Nanos until) {
   if (!failed.empty()) scheduler_.on_load_failed(failed, plan_);
   trace_.stall = Nanos{0};
   if (plan_.scheduled.empty() && tier_->busy()) {
+    tier_->after_execution(plan_, clock_);
     tier_->wait(clock_, std::min(until, pins_.next_expiry()));
     return {};
   }

@@ -23,8 +23,8 @@ class Engine {
   /// Throws InputError when the prompt leaves no room for an output token.
   RequestId submit(const RequestSpec& spec);
 
-  /// True when nothing waits, loads or runs.
-  bool idle() const { return scheduler_.idle(); }
+  /// True when nothing waits, loads or runs. With a connector, copies run, too.
+  bool idle() const { return scheduler_.idle() && (connector_ == nullptr || !copying()); }
   /// True when copies are in flight; they take effect in later steps.
   bool copying() const { return tier_->busy(); }
 
@@ -53,7 +53,7 @@ class Engine {
     StepPlan plan;
     StepTrace trace;
   };
-  const StepTrace& step_async();
+  const StepTrace& step_async(Nanos until);
   /// Whether a step in flight computes anything.
   bool computing() const { return !flights_.empty() && !flights_.front().plan.scheduled.empty(); }
   void launch_next();
@@ -73,6 +73,7 @@ class Engine {
   KvCache kv_;
   Pins pins_;
   std::unique_ptr<HostTier> tier_;
+  Connector* connector_;  // the tier, if it is one
   std::unique_ptr<EvictionOrder> eviction_;
   Scheduler scheduler_;
   StepPlan plan_;

@@ -37,7 +37,9 @@ class AsyncReplay {
     std::vector<ordered_json> sampled;  // for each share
   };
 
-  bool scheduler_has_work() const { return !script_.scheduler.idle() || unannounced_; }
+  bool scheduler_has_work() const {
+    return !script_.scheduler.idle() || unannounced_ || script_.copies();
+  }
   bool done() const { return script_.all_arrived() && !scheduler_has_work() && queue_.empty(); }
 
   ordered_json line(int step) {
@@ -50,6 +52,9 @@ class AsyncReplay {
     if (called) schedule(step);
     describe_plan(called ? queue_.back().plan : none, record);
     script_.describe_common_prefix(called, record);
+    script_.describe_tier(called, record);
+    if (script_.connector != nullptr) record["deferred_free_blocks"] = late_blocks();
+    script_.run_copies(called ? &queue_.back().plan : nullptr, record);
     const bool waits = script_.newest() && scheduler_has_work();
     const bool fills =
         called && queue_.size() == 1 && (waits || !queue_.back().plan.scheduled.empty());
@@ -124,6 +129,12 @@ class AsyncReplay {
     record["cached_hashes_scheduled"] = script_.kv.prefix_cache().num_contents();
   }
 
+  std::size_t late_blocks() const {
+    std::size_t blocks = 0;
+    for (const auto& late : script_.scheduler.late()) blocks += late.blocks.size();
+    return blocks;
+  }
+
   ordered_json tokens_of(const Batch& batch) const {
     ordered_json tokens = ordered_json::array();
     for (std::size_t i = 0; i < batch.sampled.size(); ++i) {
@@ -145,6 +156,7 @@ class AsyncReplay {
       script_.scheduler.apply(queue_.front().plan, {}, Nanos{0}, Nanos{0}, finished);
       queue_.pop_front();
     }
+    script_.apply_copies(takes, record);
     unannounced_ = unannounced_ || !finished.empty();
     record["finished"] = script_.names(finished);
   }
@@ -185,7 +197,11 @@ ordered_json line(Script& script, engine::StepPlan& plan, int step) {
   if (ordered_json aborted = script.apply_aborts(step, step); !aborted.empty())
     record["aborted"] = aborted;
   script.kv.clear_evictions();
-  script.scheduler.schedule(plan, Nanos{0});
+  const bool tier = script.connector != nullptr;
+  const bool called = !tier || !script.scheduler.idle() || script.copies();
+  if (tier) record["schedule_called"] = called;
+  plan = called ? std::move(plan) : engine::StepPlan();
+  if (called) script.scheduler.schedule(plan, Nanos{0});
   record["scheduled"] = ordered_json::array();
   for (const engine::ScheduledRequest& share : plan.scheduled)
     record["scheduled"].push_back(script.share(share));
@@ -196,9 +212,12 @@ ordered_json line(Script& script, engine::StepPlan& plan, int step) {
   record["kv_usage"] = script.kv_usage();
   script.describe_common_prefix(true, record);
   record["evicted"] = script.evicted();
+  script.describe_tier(called, record);
+  script.run_copies(called ? &plan : nullptr, record);
 
   std::vector<engine::Request*> finished;
   script.scheduler.apply(plan, {}, Nanos{0}, Nanos{0}, finished);
+  script.apply_copies(called, record);
   record["finished"] = script.names(finished);
   record["free_blocks_after"] = script.kv.num_free();
   record["free_queue_head"] = script.free_queue(8);
@@ -221,7 +240,7 @@ void replay_scheduling(const std::string& workload_path, engine::Version version
   Script script(workload);
   engine::StepPlan plan;
   int step = 0;
-  for (; !script.all_arrived() || !script.scheduler.idle(); ++step) {
+  for (; !script.all_arrived() || !script.scheduler.idle() || script.copies(); ++step) {
     script.check_progress(step);
     out << line(script, plan, step).dump() << '\n';
   }

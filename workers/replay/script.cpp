@@ -20,6 +20,23 @@ ordered_json ids_of(std::span<const BlockId> blocks) {
   return ids;
 }
 
+double rounded(double value) { return std::round(value * 1e9) / 1e9; }
+
+ordered_json slots_of(std::span<const engine::HostSlot> slots) {
+  ordered_json ids = ordered_json::array();
+  for (const engine::HostSlot slot : slots) ids.push_back(engine::index(slot));
+  return ids;
+}
+
+ordered_json describe_host(const engine::HostStore& host, const SchedulerWorkload& workload) {
+  if (!workload.tier->config.arc) return {{"order", slots_of(host.order())}};
+  return {{"t1", slots_of(host.order())},
+          {"t2", slots_of(host.order(true))},
+          {"b1", host.num_ghosts(false)},
+          {"b2", host.num_ghosts(true)},
+          {"target", rounded(host.wanted_recent())}};
+}
+
 }  // namespace
 
 Script::Script(const SchedulerWorkload& workload)
@@ -28,7 +45,8 @@ Script::Script(const SchedulerWorkload& workload)
       retention(policies::make_retention({})),
       kv(workload.kv),
       pins(kv, *order, *retention),
-      scheduler(workload.scheduler, kv, *order, pins, tier) {
+      tier(make_tier()),
+      scheduler(workload.scheduler, kv, *order, pins, *tier) {
   by_arrival_.resize(workload.requests.size());
   for (std::size_t i = 0; i < by_arrival_.size(); ++i) by_arrival_[i] = i;
   std::ranges::stable_sort(by_arrival_, {},
@@ -105,6 +123,15 @@ ordered_json Script::sampled(const engine::ScheduledRequest& share) {
   return request.spec.forced[request.outputs.size() + static_cast<std::size_t>(share.in_flight)];
 }
 
+ordered_json Script::waiting() const {
+  ordered_json all = ordered_json::array();
+  const engine::LoadingList& holding = scheduler.loading();
+  for (const Request* r = holding.front(); r; r = engine::LoadingList::next(*r))
+    all.push_back(name(*r));
+  for (const Request* r : order->in_service_order()) all.push_back(name(*r));
+  return all;
+}
+
 ordered_json Script::running() const {
   ordered_json list = ordered_json::array();
   for (const Request* r = scheduler.running().front(); r; r = engine::RunningList::next(*r))
@@ -114,7 +141,7 @@ ordered_json Script::running() const {
 
 double Script::kv_usage() const {
   const double usage = 1.0 - static_cast<double>(kv.num_free()) / kv.num_usable();
-  return std::round(usage * 1e9) / 1e9;
+  return rounded(usage);
 }
 
 void Script::describe_common_prefix(bool scheduled, ordered_json& record) const {
@@ -145,10 +172,12 @@ ordered_json Script::last_line(int steps) const {
   ordered_json cached = ordered_json::array();
   for (std::uint32_t i = 1; i <= static_cast<std::uint32_t>(kv.num_usable()); ++i)
     if (kv.prefix_cache().contains(BlockId{i})) cached.push_back(i);
-  return {{"end", true},
-          {"steps", steps},
-          {"free_queue", free_queue(kv.num_usable())},
-          {"cached_block_ids", cached}};
+  ordered_json line = {{"end", true},
+                       {"steps", steps},
+                       {"free_queue", free_queue(kv.num_usable())},
+                       {"cached_block_ids", cached}};
+  if (connector != nullptr) line["host"] = describe_host(connector->host(), workload);
+  return line;
 }
 
 void Script::check_progress(int step) const {

@@ -169,6 +169,23 @@ ScriptedRequest read_request(const json& value, const std::string& place) {
   return request;
 }
 
+ScriptedTier read_tier(const Reader& tier) {
+  tier.only({"blocks", "policy", "transfer_steps", "offload_prompt_only", "store_threshold"});
+  ScriptedTier read;
+  engine::TierConfig& config = read.config;
+  config.kind = engine::TierKind::connector;
+  config.host_blocks = tier.integer("blocks", 1, 1 << 28);
+  config.transfers.quantum_blocks = INT32_MAX;
+  const std::string policy = tier.text("policy");
+  if (policy != "lru" && policy != "arc")
+    tier.fail_at("policy", "must be \"lru\" or \"arc\"", policy);
+  config.arc = policy == "arc";
+  read.transfer_steps = tier.integer("transfer_steps", 1, kMaxSteps);
+  if (tier.has("offload_prompt_only")) config.store_outputs = !tier.boolean("offload_prompt_only");
+  config.store_threshold = tier.optional_integer("store_threshold", 0, INT32_MAX).value_or(0);
+  return read;
+}
+
 /// What releases before 0.33 do not have.
 void read_newer(const Reader& config, SchedulerWorkload& workload) {
   engine::SchedulerConfig& s = workload.scheduler;
@@ -182,7 +199,10 @@ void read_newer(const Reader& config, SchedulerWorkload& workload) {
     s.watermark_blocks = static_cast<int>(config.share("watermark") * workload.kv.num_blocks);
   if (config.has("long_prefill_token_threshold_adaptive"))
     s.adaptive_prefill_threshold = config.boolean("long_prefill_token_threshold_adaptive");
-  if (config.has("tier")) config.fail_at("tier", "is not built yet", config.at("tier"));
+  if (!config.has("tier")) return;
+  if (!workload.kv.prefix_caching)
+    config.fail_at("tier", "needs enable_prefix_caching", config.at("tier"));
+  workload.tier = read_tier(Reader(config.at("tier"), config.place("tier")));
 }
 
 void read_config(const Reader& config, SchedulerWorkload& workload) {

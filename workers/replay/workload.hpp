@@ -7,6 +7,7 @@
 #include "workers/engine/base/ids.hpp"
 #include "workers/engine/cache/config.hpp"
 #include "workers/engine/scheduler/config.hpp"
+#include "workers/engine/tiers/config.hpp"
 
 namespace worker {
 
@@ -23,11 +24,18 @@ struct ScriptedRequest {
   std::optional<engine::TokenId> eos = std::nullopt;
 };
 
+/// The host tier of a workload, over a device that copies in steps.
+struct ScriptedTier {
+  engine::TierConfig config;
+  int transfer_steps = 1;  // from a copy's submission to the step that finds it done
+};
+
 struct SchedulerWorkload {
   std::string name;
   engine::KvConfig kv;
   engine::SchedulerConfig scheduler;
   std::string order;  // fcfs | priority
+  std::optional<ScriptedTier> tier;
   std::vector<ScriptedRequest> requests;
 };
 

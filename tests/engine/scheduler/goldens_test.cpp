@@ -174,7 +174,11 @@ using worker::AsyncVariant;
 constexpr Recordings kOf033[] = {{"sync", std::nullopt, 87},
                                  {"async", AsyncVariant::none, 87},
                                  {"async-eos", AsyncVariant::eos, 63},
-                                 {"async-late-abort", AsyncVariant::late_abort, 5}};
+                                 {"async-late-abort", AsyncVariant::late_abort, 5},
+                                 {"sync-tier", std::nullopt, 55},
+                                 {"async-tier", AsyncVariant::none, 55},
+                                 {"async-tier-eos", AsyncVariant::eos, 55},
+                                 {"async-tier-late-abort", AsyncVariant::late_abort, 8}};
 
 /// The workload of a recording of 0.33: its own, or one that the recordings of May 2026 have.
 fs::path workload_of_033(const fs::path& shared, const std::string& name) {

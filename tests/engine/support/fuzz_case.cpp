@@ -150,6 +150,18 @@ void add_tier(FuzzCase& fuzz, std::uint64_t seed) {
   tier.transfers.max_ahead = dice.any({0, 1, 3});
 }
 
+void add_connector(FuzzCase& fuzz, std::uint64_t seed) {
+  add_version(fuzz, seed);
+  add_tier(fuzz, seed);
+  Dice dice(seed * 15485867);
+  fuzz.config.kv.prefix_caching = true;
+  fuzz.config.scheduler.batching = engine::Batching::v1;
+  engine::TierConfig& tier = fuzz.config.tier;
+  tier.kind = engine::TierKind::connector;
+  tier.store_outputs = dice.one_in(2);
+  tier.arc = dice.one_in(2);
+}
+
 void add_host_eviction(FuzzCase& fuzz, const std::string& rule, std::uint64_t seed) {
   add_tier(fuzz, seed);
   Dice dice(seed * 86028121);

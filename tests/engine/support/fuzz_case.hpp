@@ -56,6 +56,8 @@ FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> o
 
 /// Makes the scheduler decide as vLLM 0.33.
 void add_version(FuzzCase& fuzz, std::uint64_t seed);
+/// Adds a host tier as vLLM 0.33 has it, and its scheduler.
+void add_connector(FuzzCase& fuzz, std::uint64_t seed);
 /// Adds a host tier of any kind, from far too small to ample.
 void add_tier(FuzzCase& fuzz, std::uint64_t seed);
 

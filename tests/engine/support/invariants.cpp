@@ -4,6 +4,8 @@
 #include <stdexcept>
 #include <string>
 
+#include "workers/engine/tiers/connector.hpp"
+
 namespace support {
 namespace {
 
@@ -47,7 +49,7 @@ void Invariants::before_schedule() {
 }
 
 void Invariants::after_schedule(const engine::StepPlan& plan) {
-  require(!must_progress_ || !plan.scheduled.empty() || tier_.busy(),
+  require(!must_progress_ || !plan.scheduled.empty() || tier_.busy() || !scheduler_.late().empty(),
           "with nothing running and no copy under way, something that waits is scheduled");
 }
 
@@ -107,7 +109,9 @@ void Invariants::check_running(std::uint64_t step) const {
 
 void Invariants::check_waiting() const {
   for (const Request* r : all_of(scheduler_.loading()))
-    require(r->status == engine::RequestStatus::loading && (!r->blocks.empty() || tier_.busy()),
+    require((r->status == engine::RequestStatus::loading ||
+             (tier_.connector() != nullptr && r->status == engine::RequestStatus::loaded)) &&
+                (!r->blocks.empty() || tier_.busy()),
             "what loads has blocks to load into, or waits for a copy that is under way");
   for (const Request* r : order_.in_service_order()) {
     if (r->status == engine::RequestStatus::loaded) {
@@ -148,6 +152,11 @@ void Invariants::check_blocks() const {
   for (const auto& [job, blocks] : pinned_)
     for (const BlockId b : blocks) ++holders[engine::index(b)];
   for (const BlockId b : scheduler_.ended_in_batch()) ++holders[engine::index(b)];
+  for (const auto& late : scheduler_.late())
+    for (const BlockId b : late.blocks) ++holders[engine::index(b)];
+  if (const auto* connector = dynamic_cast<const engine::ConnectorTier*>(&tier_))
+    for (const auto& job : connector->jobs())
+      for (const BlockId b : job->held) ++holders[engine::index(b)];
   int free = 0, held = 0;
   for (std::uint32_t b = 1; b < holders.size(); ++b) {
     require(kv_.pool().refs(BlockId{b}) == holders[b],

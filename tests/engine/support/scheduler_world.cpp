@@ -120,7 +120,7 @@ std::string SchedulerWorld::schedule() {
   kv.clear_evictions();
   finished_requests.clear();
   invariants_.before_schedule();
-  scheduler_.on_loaded(tier.poll(now()), now());
+  if (!delayed()) scheduler_.on_loaded(tier.poll(now()), now());
   pins.expire(now());
   scheduler_.schedule(plan_, now());
   take_events();
@@ -131,6 +131,7 @@ std::string SchedulerWorld::schedule() {
   invariants_.before_execution(plan_);
   content.execute(plan_);
   tier.after_execution(plan_, clock);
+  if (delayed()) tier.connector()->observe(now());
   preempted_ = names(plan_.preempted);
   std::string text;
   for (const auto& share : plan_.scheduled) {
@@ -143,7 +144,8 @@ std::string SchedulerWorld::schedule() {
 void SchedulerWorld::apply() {
   if (!config_.async) return apply(plan_);
   in_flight_.push_back(plan_);
-  if (in_flight_.size() == 1 && !plan_.scheduled.empty()) return;
+  const bool waits = delayed() && (!scheduler_.idle() || tier.busy());
+  if (in_flight_.size() == 1 && (waits || !plan_.scheduled.empty())) return;
   const engine::StepPlan oldest = std::move(in_flight_.front());
   in_flight_.pop_front();
   apply(oldest);
@@ -153,6 +155,7 @@ void SchedulerWorld::apply(const engine::StepPlan& plan) {
   take_events();
   invariants_.before_apply();
   scheduler_.apply(plan, {}, now(), now() + step_duration, finished_requests);
+  if (delayed()) scheduler_.on_loaded(tier.connector()->make_known(), now());
   clock.advance(step_duration);
   take_events();
   invariants_.after_apply();

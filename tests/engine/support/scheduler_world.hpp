@@ -99,6 +99,8 @@ class SchedulerWorld {
   };
   std::string names(const auto& requests) const;
   void take_events();
+  /// Whether completed copies are known when the step that saw them is applied.
+  bool delayed() const { return config_.async && tier.connector() != nullptr; }
   void apply(const engine::StepPlan& plan);
 
   WorldConfig config_;

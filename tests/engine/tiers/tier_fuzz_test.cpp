@@ -81,6 +81,31 @@ TEST_CASE("with a host tier nothing stalls, nothing is lost, and all KV read is 
     CHECK(count > 0);
 }
 
+TEST_CASE("with the tier of vLLM 0.33 nothing stalls, and all KV read is what was written",
+          "[fuzz]") {
+  const bool async = GENERATE(false, true);
+  Totals totals;
+  for_each_seed(3000, [&](std::uint64_t seed) {
+    const auto retained = seed % 2 == 0 ? Retained::pins : Retained::nothing;
+    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
+    add_connector(fuzz, seed);
+    if (seed % 3 == 0) add_admission(fuzz, seed);
+    if (seed % 5 == 0) add_eviction(fuzz, seed);
+    fuzz.config.async = async;
+    try {
+      play(fuzz, seed, totals);
+    } catch (const std::exception& error) {
+      throw std::runtime_error(describe(fuzz) + ": " + error.what());
+    }
+  });
+  INFO("stored " << totals.stored << ", tails " << totals.tails << ", loaded " << totals.loaded
+                 << ", failed " << totals.failed << ", evicted " << totals.evicted);
+  if (few_seeds()) return;
+  for (const int count :
+       {totals.stored, totals.tails, totals.loaded, totals.failed, totals.evicted})
+    CHECK(count > 0);
+}
+
 TEST_CASE("whatever a plugin decides, nothing stalls, and all KV read is what was written",
           "[fuzz][plugin]") {
   Totals totals;

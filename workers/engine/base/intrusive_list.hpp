@@ -27,6 +27,10 @@ class IntrusiveList {
 
   void push_back(T& item) { insert_between(tail_, item, nullptr); }
   void push_front(T& item) { insert_between(nullptr, item, head_); }
+  /// Behind `before`, or first where that is null.
+  void insert_behind(T* before, T& item) {
+    insert_between(before, item, before != nullptr ? (before->*link).next : head_);
+  }
 
   void remove(T& item) {
     Link<T>& here = item.*link;

@@ -52,6 +52,7 @@ struct TimeSplit {
 
 /// State that the host tier keeps for a request; only the tier reads it.
 struct TierState {
+  void* client = nullptr;       // what the tier knows of the request, and keeps beyond its end
   int cursor = 0;               // blocks or chunks before this one have been considered for storing
   std::vector<HostSlot> found;  // host hits of the last lookup; held against eviction
   std::uint64_t load = 0;       // load in flight; 0: none
@@ -85,6 +86,8 @@ struct Request {
   int preempted_tokens = 0;  // tokens that were computed when it was last preempted
 
   std::uint64_t scheduled_in_step = 0;  // last step that scheduled it; steps count from 1
+  std::uint64_t in_batch = 0;           // last step that computes for it, empty ones not counted
+  bool prefilling = false;              // its last step left known tokens to compute
   std::size_t heap_position = 0;        // owned by the waiting queue
   bool swapped_out = false;             // preempted, with its computed KV in the host tier
   bool no_more_loads = false;  // its loaded KV was dropped: it must compute before it loads again

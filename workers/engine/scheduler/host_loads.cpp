@@ -19,7 +19,10 @@ StopReason SchedulerState::await_copy(Request& request, Nanos now) {
   request.status = RequestStatus::loading;
   request.time.queue += now - request.last_seen;
   request.last_seen = now;
-  loading.push_back(request);
+  Request* before = loading.back();
+  while (before != nullptr && order.overtakes(request, *before))
+    before = LoadingList::prev(*before);
+  loading.insert_behind(before, request);
   return StopReason::none;
 }
 
@@ -36,22 +39,38 @@ void SchedulerState::on_loaded(std::span<const LoadedKv> loads, Nanos now) {
     }
     request.num_computed_tokens = load.tokens;
     if (load.failed) kv.truncate(request, kv.blocks_for(load.tokens));
-    request.record_hits(request.prefix_hit_tokens, load.tokens - request.prefix_hit_tokens);
-    kv.register_loaded(request);
-    // The last token is always computed, because its logits are needed.
-    request.num_computed_tokens = std::min(request.num_computed_tokens, request.num_tokens() - 1);
+    if (tier.connector() != nullptr) {
+      request.status = RequestStatus::loaded;
+      if (load.tokens == 0) return_to_queue(request);
+      continue;
+    }
+    register_loaded(request);
     loading.remove(request);
     request.status = RequestStatus::loaded;
     loaded.push_back(request);
   }
   // Loads complete in the order in which they were issued; pushing in reverse puts the first one
   // first.
+  if (tier.connector() != nullptr) return;
   for (const LoadedKv& load : std::views::reverse(loads)) {
     if (load.in_cache) order.push_loaded(*load.request);
     if (load.request->status != RequestStatus::loaded) continue;
     order.push_loaded(*load.request);
     if (load.tokens == 0) return_to_queue(*load.request);
   }
+}
+
+void SchedulerState::take_up(Request& request) {
+  const bool known = request.num_hashed_blocks >= request.num_computed_tokens / kv.block_size();
+  if (tier.connector() != nullptr && !known) register_loaded(request);
+}
+
+void SchedulerState::register_loaded(Request& request) {
+  const int tokens = request.num_computed_tokens;
+  request.record_hits(request.prefix_hit_tokens, tokens - request.prefix_hit_tokens);
+  kv.register_loaded(request);
+  // The last token is always computed, because its logits are needed.
+  request.num_computed_tokens = std::min(tokens, request.num_tokens() - 1);
 }
 
 bool SchedulerState::drop_loaded(const Request* spared, KvReason pressure, Nanos now) {
@@ -75,7 +94,7 @@ void SchedulerState::return_to_queue(Request& request) {
   request.status = queued_status(request);
   order.push_preempted(request);
   pins.on_preempted(request);
-  if (head == &request || order.front() != &request) return;
+  if (head == nullptr || head == &request || order.front() != &request) return;
   order.remove(*head);
   order.push_preempted(*head);
 }

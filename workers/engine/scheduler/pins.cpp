@@ -82,7 +82,12 @@ void Pins::on_aborted(Request& request) {
   if (job.pin.active) release(request.spec.job, KvReason::job_end);
 }
 
-void Pins::on_turn_finish(Request& request, Nanos now, SwapSpace* swap) {
+void Pins::on_turn_finish(Request& request, Nanos now, SwapSpace* swap,
+                          std::vector<BlockId>* late) {
+  const auto release_blocks = [&] {
+    if (late == nullptr) return kv_.release(request);
+    *late = kv_.take_blocks(request);
+  };
   JobState& job = state_of(request.spec.job);
   if (job.pin.active) {
     // Shared blocks stay allocated, because the finished turn still references them.
@@ -94,7 +99,7 @@ void Pins::on_turn_finish(Request& request, Nanos now, SwapSpace* swap) {
     const bool kept = decision.swap && swap != nullptr && swap->keep_finished(request);
     if (!kept && decision.reason != KvReason::none)
       record(KvEventKind::keep_declined, decision.reason, request);
-    kv_.release(request);
+    release_blocks();
     return;
   }
   const int blocks = static_cast<int>(request.blocks.size());
@@ -103,7 +108,7 @@ void Pins::on_turn_finish(Request& request, Nanos now, SwapSpace* swap) {
   if (kept == blocks) return;
   record(KvEventKind::keep_declined, KvReason::no_room, request);
   events_.back().blocks = blocks - kept;
-  if (kept <= 0) kv_.release(request);
+  if (kept <= 0) release_blocks();
 }
 
 /// Pins the turn's first blocks, as many as that.

@@ -37,7 +37,9 @@ class Pins {
   void on_ended_waiting(const Request& request) { --state_of(request.spec.job).waiting; }
   /// Pins the blocks of a finished turn, or the first of them as far as there may be more, offers
   /// them to the swap space, or releases them, as the policy decides.
-  void on_turn_finish(Request& request, Nanos now, SwapSpace* swap = nullptr);
+  /// Where `late` is given, they are moved there instead of being released.
+  void on_turn_finish(Request& request, Nanos now, SwapSpace* swap = nullptr,
+                      std::vector<BlockId>* late = nullptr);
   /// Releases one pin so that a request can run. False when there is none.
   bool release_one(KvReason pressure);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cassert>
+#include <utility>
 
 namespace engine {
 namespace {
@@ -57,11 +58,13 @@ void Scheduler::schedule(StepPlan& plan, Nanos now) {
   state_.order.begin_step(now, state_.kv.prefix_cache());
   plan.scheduled.clear();
   plan.preempted.clear();
+  plan.deferred.clear();
   plan.total_tokens = 0;
   plan.stop = StopReason::none;
   plan.token_budget = state_.config.max_num_batched_tokens;
   Step step{plan, now, state_.config.chunked_prefill, prefill_threshold()};
   batching_->fill(step);
+  if (Connector* connector = state_.tier.connector()) connector->on_scheduled(plan, now);
   commit(plan);
 }
 
@@ -78,12 +81,15 @@ int Scheduler::prefill_threshold() const {
   return std::max(threshold, config.max_num_batched_tokens / requests);
 }
 
-void Scheduler::commit(StepPlan& plan) const {
+void Scheduler::commit(StepPlan& plan) {
+  state_.launched += plan.scheduled.empty() ? 0 : 1;
   assert(plan.total_tokens <= plan.token_budget);
   assert(static_cast<int>(state_.running.size()) <= state_.config.max_num_seqs);
   for (const ScheduledRequest& share : plan.scheduled) {
     Request& request = *share.request;
     request.num_computed_tokens += share.num_tokens;
+    request.in_batch = state_.launched;
+    request.prefilling = !share.samples;
     assert(static_cast<int>(request.blocks.size()) >=
            state_.kv.blocks_for(request.num_computed_tokens));
     assert(request.num_computed_tokens <= request.expected_tokens());
@@ -92,6 +98,7 @@ void Scheduler::commit(StepPlan& plan) const {
 
 void Scheduler::apply(const StepPlan& plan, const StepResult& result, Nanos start, Nanos end,
                       std::vector<Request*>& finished, Nanos stall) {
+  if (!plan.scheduled.empty()) state_.on_applied();
   batching_->on_computed(plan, end - start - stall);
   std::size_t sample = 0;
   for (const ScheduledRequest& share : plan.scheduled) {
@@ -130,7 +137,10 @@ void Scheduler::finish(Request& request, Nanos now) {
   batching_->on_finish(request);
   state_.tier.on_turn_finish(request, now);
   if (state_.eviction != nullptr) state_.eviction->on_turn_finish(request, now);
-  state_.pins.on_turn_finish(request, now, state_.tier.swap_space());
+  std::vector<BlockId> late;
+  const bool fenced = state_.fenced(request);
+  state_.pins.on_turn_finish(request, now, state_.tier.swap_space(), fenced ? &late : nullptr);
+  if (!late.empty()) state_.late.push_back({state_.launched, std::move(late)});
   state_.order.on_turn_end(request, now);
 }
 

@@ -25,6 +25,8 @@ class Scheduler {
   const RunningList& suspended() const { return state_.suspended; }
   /// Blocks of sequences that ended before the rest of their batch.
   std::span<const BlockId> ended_in_batch() const { return batching_->ended().blocks; }
+  /// Blocks of requests that ended while a step in flight computed for them.
+  const std::deque<SchedulerState::LateRelease>& late() const { return state_.late; }
   /// Token slots in the blocks of running requests, and of those that ended before their batch,
   /// that hold no KV and get none in the current step.
   int unwritten_slots() const;
@@ -55,7 +57,7 @@ class Scheduler {
 
  private:
   int prefill_threshold() const;
-  void commit(StepPlan& plan) const;
+  void commit(StepPlan& plan);
   void finish(Request& request, Nanos now);
 
   SchedulerState state_;

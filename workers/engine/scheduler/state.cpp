@@ -5,6 +5,8 @@
 namespace engine {
 
 void SchedulerState::leave_queue(Request& request) {
+  if (request.status == RequestStatus::loaded && tier.connector() != nullptr)
+    return loading.remove(request);
   if (request.status == RequestStatus::loaded) {
     loaded.remove(request);
   } else if (RunningList::contains(request)) {
@@ -19,7 +21,7 @@ void SchedulerState::on_admitted(const Request& request) {
 }
 
 void SchedulerState::abort(Request& request, Nanos now) {
-  tier.forget(request, now);
+  tier.on_aborted(request, now);
   pins.on_aborted(request);
   if (eviction != nullptr) eviction->on_aborted(request);
   if (request.status == RequestStatus::running) {
@@ -29,9 +31,19 @@ void SchedulerState::abort(Request& request, Nanos now) {
   } else {
     leave_queue(request);
   }
-  kv.release(request);
+  if (fenced(request)) {
+    late.push_back({launched, kv.take_blocks(request)});
+  } else {
+    kv.release(request);
+  }
   request.status = RequestStatus::aborted;
   order.on_turn_end(request, now);
+}
+
+void SchedulerState::on_applied() {
+  ++applied;
+  for (; !late.empty() && late.front().batch <= applied; late.pop_front())
+    kv.release(late.front().blocks);
 }
 
 void Step::add(Request& request, ScheduleKind kind, int num_tokens, int num_new_blocks) {
@@ -50,6 +62,7 @@ void Step::add(Request& request, ScheduleKind kind, int num_tokens, int num_new_
   request.tokens_in_flight += samples ? 1 : 0;
   plan.total_tokens += num_tokens;
   request.scheduled_in_step = plan.step;
+  request.prefilling = request.prefilling || kind != ScheduleKind::running;
 }
 
 }  // namespace engine

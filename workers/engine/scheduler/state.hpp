@@ -1,5 +1,7 @@
 #pragma once
+#include <deque>
 #include <span>
+#include <vector>
 
 #include "workers/engine/cache/kv_cache.hpp"
 #include "workers/engine/scheduler/config.hpp"
@@ -32,8 +34,23 @@ struct SchedulerState {
   EvictionOrder* eviction = nullptr;  // null: the block released first
   RunningList running{};              // in order of admission
   RunningList suspended{};  // preempted requests that still hold blocks, in order of preemption
-  LoadingList loading{};    // with a load in flight
+  LoadingList loading{};    // with a load in flight; with a connector until they are admitted
   LoadingList loaded{};     // with the loaded KV in their blocks
+
+  // With a connector: steps that compute something, and blocks that the last of them may write
+  // although their request has ended.
+  struct LateRelease {
+    std::uint64_t batch;
+    std::vector<BlockId> blocks;
+  };
+  std::uint64_t launched = 0, applied = 0;
+  std::deque<LateRelease> late{};
+  /// Whether a step in flight computes for the request, and its blocks must stay until it is over.
+  bool fenced(const Request& request) const {
+    return request.in_batch > applied && tier.connector() != nullptr;
+  }
+  /// A step that computes something is over.
+  void on_applied();
 
   /// Removes a waiting request from the queue, and from the list that it is in.
   void leave_queue(Request& request);
@@ -63,6 +80,9 @@ struct SchedulerState {
   // Loads from the host.
   /// Makes the request wait in `loading`, outside the queue, until its KV is in the cache.
   StopReason await_copy(Request& request, Nanos now);
+  /// With a connector: registers the loaded KV of a request that is considered for the first time
+  /// since it arrived.
+  void take_up(Request& request);
   /// Returns the requests of finished loads to the queue with the KV that has arrived.
   void on_loaded(std::span<const LoadedKv> loads, Nanos now);
   /// Handles failed loads of a blocking tier: the requests that would read the missing KV leave the
@@ -71,6 +91,7 @@ struct SchedulerState {
 
  private:
   void suspend(Request& victim);
+  void register_loaded(Request& request);
   bool drop_loaded(const Request* spared, KvReason pressure, Nanos now);
   void return_to_queue(Request& request);
   void truncate_in_step(Request& request, int num_blocks, StepPlan& plan);

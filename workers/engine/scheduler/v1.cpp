@@ -1,6 +1,7 @@
 #include "workers/engine/scheduler/v1.hpp"
 
 #include <algorithm>
+#include <ranges>
 
 namespace engine {
 
@@ -48,15 +49,20 @@ int V1Batching::wanted(const Request& request, int first_token, const Step& step
 }
 
 /// Allocates blocks for the request, preempting others if need be. False when it gets none, since
-/// it was preempted itself; the phase goes on with the request `after`, if there is one.
+/// it was preempted itself or the victim is fenced; the phase goes on with `after`, if there is
+/// one.
 bool V1Batching::grow(Request& request, int num_tokens, Step& step, Request*& after) {
   while (!try_grow(request, num_tokens)) {
     if (state_.release_prefetched(KvReason::pressure_run, step.now)) continue;
     const bool alone = state_.running.size() == 1;
     if (alone && state_.release_held(nullptr, KvReason::pressure_run, step.now)) continue;
-    step.out_of_blocks = true;
-    if (state_.shrink_suspended(nullptr, step.now)) continue;
+    if (state_.shrink_suspended(nullptr, step.now)) {
+      step.out_of_blocks = true;
+      continue;
+    }
     Request& victim = state_.order.choose_victim(state_.running);
+    if (state_.fenced(victim)) return false;
+    step.out_of_blocks = true;
     const bool itself = &victim == &request;
     if (itself && state_.config.version != Version::may_2026) after = RunningList::next(request);
     state_.preempt(victim, step);
@@ -71,14 +77,26 @@ bool V1Batching::try_grow(Request& request, int num_tokens) {
 
 /// Admits from the head of the queue until one request cannot be admitted. No other overtakes it.
 void V1Batching::admit_waiting(Step& step) {
-  while (state_.order.front() != nullptr)
-    if (!admit_head(step)) return;
-  if (state_.order.held_back() > 0) step.plan.stop = StopReason::active_programs;
+  bool goes_on = state_.tier.connector() == nullptr || admit_holders(step);
+  while (goes_on && state_.order.front() != nullptr) goes_on = admit_head(step);
+  for (Request* const request : std::views::reverse(step.plan.deferred))
+    state_.order.put_back(*request);
+  if (goes_on && state_.order.held_back() > 0) step.plan.stop = StopReason::active_programs;
 }
 
-/// Admits the head of the queue, or frees blocks for it. False when the step admits no more.
-bool V1Batching::admit_head(Step& step) {
-  Request& head = *state_.order.front();
+/// Admits requests with loaded KV, in their order, past those that still load.
+bool V1Batching::admit_holders(Step& step) {
+  Request* after = nullptr;
+  for (Request* request = state_.loading.front(); request != nullptr; request = after) {
+    after = LoadingList::next(*request);
+    while (request->status == RequestStatus::loaded)
+      if (!admit_next(*request, step)) return false;
+  }
+  return true;
+}
+
+/// Admits the request, or frees blocks for it. False when the step admits no more.
+bool V1Batching::admit_next(Request& head, Step& step) {
   StopReason& stop = step.plan.stop;
   const bool full = static_cast<int>(state_.running.size()) == state_.config.max_num_seqs;
   stop = step.budget_left() == 0 ? StopReason::token_budget
@@ -98,6 +116,7 @@ bool V1Batching::admit_head(Step& step) {
 StopReason V1Batching::try_admit(Request& request, Step& step) {
   KvCache& kv = state_.kv;
   const bool holds_blocks = !request.blocks.empty();
+  if (holds_blocks) state_.take_up(request);
   const bool may_load = request.status != RequestStatus::loaded && !request.no_more_loads;
   if (!holds_blocks && still_blocked(request, step)) return StopReason::sequence_reserved;
   const auto hits = holds_blocks ? std::span<const BlockId>() : kv.find_prefix(request);
@@ -105,6 +124,11 @@ StopReason V1Batching::try_admit(Request& request, Step& step) {
   const int on_gpu = holds_blocks ? request.num_computed_tokens : gpu_blocks * kv.block_size();
   const HostHit host = may_load ? state_.tier.find(request, on_gpu) : HostHit{};
   if (host.coming) return state_.await_copy(request, step.now);
+  if (host.ask_again) {
+    state_.order.remove(request);
+    step.plan.deferred.push_back(&request);
+    return StopReason::none;
+  }
   if (host.tokens > 0 && !host.blocking) return start_load(request, hits, host.tokens, step.now);
 
   const int known = on_gpu + host.tokens;
@@ -134,8 +158,9 @@ int V1Batching::chunk(const Request& request, int first_token, const Step& step)
 /// wait for the load.
 StopReason V1Batching::start_load(Request& request, std::span<const BlockId> hits, int tokens,
                                   Nanos now) {
-  const Admission admission =
-      state_.kv.try_admit_loading(request, hits, tokens, reserve(request).must_fit);
+  const Reservation reserved = reserve(request);
+  const Admission admission = state_.kv.try_admit_loading(request, hits, tokens, reserved.must_fit,
+                                                          reserved.free_blocks + promised_blocks());
   if (admission.fit != Fit::ok) return refusal(request, admission);
   const auto num_hits = static_cast<int>(hits.size());
   const int on_gpu = num_hits * state_.kv.block_size();
@@ -172,6 +197,20 @@ int V1Batching::watermark() const {
   return state_.running.empty() ? 0 : state_.config.watermark_blocks;
 }
 
+/// Blocks that prefills in flight still need, which a load does not take: it cannot be preempted.
+int V1Batching::promised_blocks() const {
+  if (state_.tier.connector() == nullptr) return 0;
+  int blocks = 0;
+  const auto add = [&](const Request& r) {
+    const int all = state_.kv.blocks_for(std::min(r.num_tokens(), state_.config.max_model_len));
+    blocks += std::max(0, all - static_cast<int>(r.blocks.size()));
+  };
+  for (const Request* r = state_.running.front(); r != nullptr; r = RunningList::next(*r))
+    if (r->prefilling) add(*r);
+  for (const Request* r = state_.loading.front(); r != nullptr; r = LoadingList::next(*r)) add(*r);
+  return blocks;
+}
+
 int V1Batching::whole_sequence(const Request& request, int more) const {
   const int own = std::min(request.num_tokens(), state_.config.max_model_len) + more;
   return (state_.kv.blocks_for(own) + watermark()) * state_.kv.block_size();
@@ -189,6 +228,7 @@ StopReason V1Batching::refusal(const Request& request, const Admission& admissio
 /// Whether an earlier refusal of this request, for lack of room for its whole sequence, must still
 /// hold.
 bool V1Batching::still_blocked(const Request& request, const Step& step) const {
+  if (state_.tier.connector() != nullptr) return false;  // a look-up has effects
   // The watermark does not apply to a request that would run alone.
   if (state_.config.watermark_blocks > 0 && state_.running.empty()) return false;
   return step.splits_prompts && blocked_ == request.id && state_.kv.num_changes() < blocked_until_;

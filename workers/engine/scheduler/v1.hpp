@@ -45,7 +45,7 @@ class V1Batching {
   void schedule_running(Step& step);
   void admit_waiting(Step& step);
 
-  bool admit_head(Step& step);
+  bool admit_head(Step& step) { return admit_next(*state_.order.front(), step); }
   static int wanted(const Request& request, int first_token, const Step& step);
   /// Tokens of the request's current sequence and `more`, and the watermark while anything runs.
   int whole_sequence(const Request& request, int more = 0) const;
@@ -61,6 +61,9 @@ class V1Batching {
   bool grow(Request& request, int num_tokens, Step& step, Request*& after);
   static int chunk(const Request& request, int first_token, const Step& step);
   int watermark() const;
+  int promised_blocks() const;
+  bool admit_next(Request& request, Step& step);
+  bool admit_holders(Step& step);
   StopReason try_admit(Request& request, Step& step);
   StopReason start_load(Request& request, std::span<const BlockId> hits, int tokens, Nanos now);
   void admit(Request& request, Step& step, int num_tokens);

@@ -11,9 +11,10 @@ namespace engine {
 /// KV in the host tier beyond what the GPU has of a request.
 struct HostHit {
   int tokens = 0;
-  bool blocking = false;  // loaded within the step that admits the request; otherwise the request
-                          // waits in `loading`
-  bool coming = false;    // a load is already in flight, and the prefix cache has the KV afterwards
+  bool blocking = false;   // loaded within the step that admits the request; otherwise the request
+                           // waits in `loading`
+  bool ask_again = false;  // copies must end first: the request is passed over
+  bool coming = false;  // a load is already in flight, and the prefix cache has the KV afterwards
 };
 
 /// A finished load.
@@ -55,6 +56,20 @@ class Prefetching {
   virtual int kept(BlockId block) const = 0;
 };
 
+/// A tier as vLLM's OffloadingConnector. Requests that hold blocks for a load are served before all
+/// others, stores are decided with the step, and blocks that a step in flight may write are not
+/// given to others.
+class Connector {
+ public:
+  virtual ~Connector() = default;
+  /// The step has its blocks: decides what is stored, and which copies must end before it runs.
+  virtual void on_scheduled(const StepPlan& plan, Nanos now) = 0;
+  /// The step runs, or has run: what the copies have done by now is known when it is applied.
+  virtual void observe(Nanos now) = 0;
+  /// Makes known what the oldest step observed; the loads among it. Valid until the next call.
+  virtual std::span<const LoadedKv> make_known() = 0;
+};
+
 /// The host tier, as scheduler and engine see it. The tier decides what is stored and when; the
 /// scheduler decides which request gets blocks. Only the tier knows slots, chunks and the link.
 class HostTier {
@@ -90,10 +105,13 @@ class HostTier {
   virtual void on_arrival(const Request&, Nanos /*now*/) {}
   /// The turn is finished; its blocks are about to be released or pinned.
   virtual void on_turn_finish(Request& request, Nanos now) { forget(request, now); }
+  /// The request is aborted; its blocks are about to be released.
+  virtual void on_aborted(Request& request, Nanos now) { forget(request, now); }
   /// After execution: a blocking tier stores, and waits for its stores.
   virtual void after_execution(const StepPlan&, Clock&) {}
   virtual SwapSpace* swap_space() { return nullptr; }
   virtual Prefetching* prefetching() { return nullptr; }
+  virtual Connector* connector() { return nullptr; }
 };
 
 /// The tier of an engine without a host tier: finds and stores nothing.

@@ -16,6 +16,10 @@ class QueueOrder {
   virtual void push_preempted(Request& request) = 0;
   /// Queues a request that holds blocks with KV loaded from the host.
   virtual void push_loaded(Request& request) { push_preempted(request); }
+  /// Queues a request again that was removed and could not be admitted, where it was.
+  virtual void put_back(Request& request) { push_preempted(request); }
+  /// Whether the first is served before the second, which got its loaded KV earlier.
+  virtual bool overtakes(const Request&, const Request&) const { return false; }
   /// A step begins: some time has passed, and the cached content may have changed.
   virtual void begin_step(Nanos, const PrefixCache&) {}
   /// The turn, which does not wait any more, has finished or was aborted.

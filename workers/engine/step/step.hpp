@@ -43,6 +43,7 @@ struct StepPlan {
   std::uint64_t step = 0;  // counts from 1
   std::vector<ScheduledRequest> scheduled;
   std::vector<Request*> preempted;
+  std::vector<Request*> deferred;  // passed over until copies have ended
   int total_tokens = 0;
   int token_budget = 0;  // most tokens that the step may compute
   StopReason stop = StopReason::none;

@@ -130,20 +130,22 @@ void TransferQueue::fill(Direction& direction, Nanos now) {
   }
 }
 
-std::span<const TransferDone> TransferQueue::poll(Nanos now) {
-  if (num_open_ > 0) {
-    copies_done_.clear();
-    copier_.poll(now, copies_done_);
-    for (const CopyDone& done : copies_done_) {
-      for (Direction& direction : directions_) {
-        if (!direction.ahead.empty() && direction.ahead.front().copy == done.id) {
-          on_arrived(direction, done);
-          break;
-        }
+void TransferQueue::collect(Nanos now) {
+  copies_done_.clear();
+  copier_.poll(now, copies_done_);
+  for (const CopyDone& done : copies_done_) {
+    for (Direction& direction : directions_) {
+      if (!direction.ahead.empty() && direction.ahead.front().copy == done.id) {
+        on_arrived(direction, done);
+        break;
       }
     }
-    submit_next(now);
   }
+  submit_next(now);
+}
+
+std::span<const TransferDone> TransferQueue::poll(Nanos now) {
+  if (num_open_ > 0) collect(now);
   reported_.swap(over_);
   over_.clear();
   return reported_;
@@ -194,6 +196,13 @@ void TransferQueue::wait(Clock& clock, Nanos until) {
     clock.wait_until(std::min(*next, until));
   } else {
     copier_.wait();
+  }
+}
+
+void TransferQueue::finish(TransferId id, Clock& clock) {
+  while (find(id) != nullptr) {
+    wait(clock, Nanos::max());
+    collect(clock.now());
   }
 }
 

@@ -77,6 +77,8 @@ class TransferQueue {
   }
   /// Waits until a copy is done or `until`.
   void wait(Clock& clock, Nanos until);
+  /// Waits until the transfer, and all before it, are over; poll() reports them.
+  void finish(TransferId id, Clock& clock);
   /// Waits until nothing is in flight, and returns the transfers that ended; see poll().
   std::span<const TransferDone> drain(Clock& clock);
 
@@ -114,6 +116,7 @@ class TransferQueue {
   bool withdraw_last(Direction& direction, Nanos now);
   void withdraw_less_urgent(Direction& direction, Nanos now);
   void fill(Direction& direction, Nanos now);
+  void collect(Nanos now);
   void on_arrived(Direction& direction, const CopyDone& done);
   void finish_if_over(Transfer& transfer);
 

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "workers/engine/base/errors.hpp"
+#include "workers/engine/tiers/connector.hpp"
 #include "workers/engine/tiers/lmcache.hpp"
 #include "workers/engine/tiers/offload.hpp"
 #include "workers/engine/tiers/swap.hpp"
@@ -39,6 +40,8 @@ std::unique_ptr<HostTier> make_host_tier(const TierConfig& config, int max_step_
   if (config.kind == TierKind::lmcache)
     return std::make_unique<LmcacheTier>(config, kv, *copier, events);
   if (config.kind == TierKind::swap) return std::make_unique<SwapTier>(config, kv, *copier, events);
+  if (config.kind == TierKind::connector)
+    return std::make_unique<ConnectorTier>(config, kv, *copier, events);
   return std::make_unique<OffloadTier>(config, max_step_tokens, kv, *copier, events);
 }
 

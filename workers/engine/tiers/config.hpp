@@ -13,7 +13,7 @@ class KvCache;
 class PrefetchPolicy;
 struct KvEvent;
 
-enum class TierKind : std::uint8_t { none, offload, lmcache, swap };
+enum class TierKind : std::uint8_t { none, offload, lmcache, swap, connector };
 enum class StoreMode : std::uint8_t {
   eager,        // every full block, one step after it is computed
   lazy,         // blocks that are about to be evicted
@@ -31,6 +31,11 @@ struct TierConfig {
   StoreMode store_mode = StoreMode::eager;
   PrefetchPolicy* prefetch = nullptr;  // borrowed; null: KV is loaded on demand only
   bool tail_store = true;              // also store the blocks that a turn's last step completed
+
+  // connector
+  bool store_outputs = false;  // also store blocks with generated tokens
+  bool arc = false;            // evict by ARC
+  int store_threshold = 0;     // a block is stored when it is offered so often
 
   // swap
   bool swap_partially = false;   // swap as many blocks of a request as there is space for

@@ -42,6 +42,11 @@ void AdmittedPrograms::push_loaded(Request& request) {
   served_->push_loaded(request);
 }
 
+void AdmittedPrograms::put_back(Request& request) {
+  move(request, Place::queued);
+  served_->put_back(request);
+}
+
 void AdmittedPrograms::remove(Request& request) {
   (job_of(request).place == Place::held ? held_ : served_)->remove(request);
   move(request, Place::running);

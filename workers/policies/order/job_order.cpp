@@ -31,6 +31,7 @@ VictimRule victim_rule(const Parameters& given) {
 
 void JobOrder::push(Request& request) { enqueue(request, false); }
 void JobOrder::push_preempted(Request& request) { enqueue(request, true); }
+void JobOrder::put_back(Request& request) { enqueue(request, request.num_preemptions > 0); }
 
 void JobOrder::enqueue(Request& request, bool preempted) {
   JobState& job = state_of(request.spec.job);

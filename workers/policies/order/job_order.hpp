@@ -31,6 +31,7 @@ class JobOrder final : public engine::QueueOrder {
 
   void push(engine::Request& request) override;
   void push_preempted(engine::Request& request) override;
+  void put_back(engine::Request& request) override;
   engine::Request* front() const override { return queue_.front(); }
   void remove(engine::Request& request) override;
   int size() const override { return queue_.size(); }

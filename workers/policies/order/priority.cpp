@@ -17,6 +17,7 @@ auto urgency(const Request& r) { return std::tuple(r.spec.priority, r.spec.arriv
 class Priority final : public RankedOrder<Priority> {
  public:
   auto rank(const Request& r) const { return std::tuple(urgency(r), r.id); }
+  bool overtakes(const Request& a, const Request& b) const override { return rank(a) < rank(b); }
   Request& choose_victim(const engine::RunningList& running) const override {
     return last_by(running, urgency);
   }

@@ -26,6 +26,7 @@ class PluginOrder final : public engine::QueueOrder {
     join(request, false);
   }
   void push_preempted(Request& request) override { join(request, true); }
+  void put_back(Request& request) override { join(request, request.num_preemptions > 0); }
   Request* front() const override { return service_.empty() ? nullptr : service_.begin()->request; }
   void remove(Request& request) override {
     const auto place = places_.find(request.id);

@@ -1,0 +1,261 @@
+#include "workers/engine/tiers/connector.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace engine {
+
+ConnectorTier::ConnectorTier(const TierConfig& config, KvCache& kv, BlockCopier& copier,
+                             std::vector<KvEvent>& events)
+    : config_(config),
+      kv_(kv),
+      host_(static_cast<int>(config.host_blocks), config.arc, config.eviction, kv.prefix_cache(),
+            config.store_threshold),
+      transfers_(config.transfers, copier),
+      events_(events),
+      allocated_(static_cast<std::size_t>(kv.num_usable()) + 1) {
+  if (config.eviction != nullptr) config.eviction->prepare(host_.num_slots(), 1, kv.block_size());
+}
+
+ConnectorTier::Client& ConnectorTier::client_of(Request& request) {
+  if (request.tier.client != nullptr) return *static_cast<Client*>(request.tier.client);
+  if (unused_.empty()) unused_.push_back(&clients_.emplace_back());
+  Client& client = *unused_.back();
+  unused_.pop_back();
+  client.id = request.id;
+  client.turn = turn_of(request);
+  client.num_prompt = request.num_prompt();
+  request.tier.client = &client;
+  return client;
+}
+
+void ConnectorTier::on_arrival(const Request& request, Nanos) {
+  if (config_.eviction != nullptr) config_.eviction->on_arrival(request);
+}
+
+HostHit ConnectorTier::find(Request& request, int gpu_tokens) {
+  Client& client = client_of(request);
+  client.cursor = client.table = 0;
+  if (client.jobs > 0) return {.ask_again = true};
+  kv_.number_contents(request);
+  if (config_.eviction != nullptr && !std::exchange(request.tier.looked_up, true))
+    config_.eviction->on_lookup(request);
+  const int first = gpu_tokens / kv_.block_size();
+  const int end = request.num_tokens() / kv_.block_size();
+  bool pending = false;
+  int i = first;
+  for (; i < end; ++i) {
+    const ContentId content = request.contents[static_cast<std::size_t>(i)];
+    const HostStore::State state = host_.state(content);
+    if (state == HostStore::State::absent) break;
+    pending |= state == HostStore::State::writing || host_.being_read(content);
+  }
+  return pending ? HostHit{.ask_again = true} : HostHit{.tokens = (i - first) * kv_.block_size()};
+}
+
+void ConnectorTier::load(Request& request, int gpu_blocks, int num_blocks) {
+  Client& client = client_of(request);
+  auto job = std::make_unique<Job>(Job{.number = num_jobs_++,
+                                       .client = &client,
+                                       .request = &request,
+                                       .direction = CopyDirection::load,
+                                       .step = step_,
+                                       .first = gpu_blocks,
+                                       .copies = {},
+                                       .contents = {},
+                                       .held = {}});
+  for (int i = gpu_blocks; i < gpu_blocks + num_blocks; ++i) {
+    const ContentId content = request.contents[static_cast<std::size_t>(i)];
+    job->contents.push_back(content);
+    job->copies.push_back(
+        {request.blocks[static_cast<std::size_t>(i)], host_.begin_read(content, i, client.use)});
+  }
+  client.cursor = gpu_blocks + num_blocks;
+  ++client.jobs;
+  mark_allocated(request.blocks);
+  events_.add(KvEventKind::load, KvReason::demand, client.turn, num_blocks);
+  jobs_.push_back(std::move(job));
+}
+
+void ConnectorTier::mark_allocated(std::span<const BlockId> blocks) {
+  for (const BlockId block : blocks) allocated_[index(block)] = step_;
+}
+
+void ConnectorTier::on_aborted(Request& request, Nanos) {
+  for (const auto& job : jobs_)
+    if (job->request == &request) {
+      job->request = nullptr;
+      job->held = kv_.take_blocks(request);
+    }
+  end(request, request.num_computed_tokens);
+}
+
+void ConnectorTier::on_turn_finish(Request& request, Nanos now) {
+  end(request, std::max(request.num_prompt(), request.num_tokens() - 1));
+  if (config_.eviction != nullptr) config_.eviction->on_turn_finish(request, now);
+}
+
+/// What the request has not offered yet is offered in the next step, when its blocks are free.
+void ConnectorTier::end(Request& request, int tokens) {
+  auto* client = static_cast<Client*>(std::exchange(request.tier.client, nullptr));
+  if (client == nullptr) return;
+  client->ended = true;
+  client->tokens = std::min(tokens, request.num_tokens());
+  kv_.number_contents(request);
+  const int known = request.num_tokens() / kv_.block_size();
+  client->contents.assign(request.contents.begin(), request.contents.begin() + known);
+  const auto table =
+      std::min<std::size_t>(static_cast<std::size_t>(client->table), request.blocks.size());
+  client->blocks.assign(request.blocks.begin(),
+                        request.blocks.begin() + static_cast<std::ptrdiff_t>(table));
+  client->table = static_cast<int>(table);
+  ended_.push_back(client);
+}
+
+void ConnectorTier::on_scheduled(const StepPlan& plan, Nanos now) {
+  failed_stores_.clear();
+  evicted_.clear();
+  for (const ScheduledRequest& share : plan.scheduled) {
+    const std::span<const BlockId> blocks(share.request->blocks);
+    mark_allocated(blocks.last(static_cast<std::size_t>(share.num_new_blocks)));
+    client_of(*share.request).table = static_cast<int>(blocks.size());
+  }
+  const auto given_out = [&](const Job& job) {
+    return job.direction == CopyDirection::store && job.client->ended &&
+           std::ranges::any_of(job.copies, [&](const BlockCopy& copy) {
+             return allocated_[index(copy.block)] == step_;
+           });
+  };
+  for (Request* const request : plan.preempted)
+    for (const auto& job : jobs_)
+      job->flush |= job->client == request->tier.client && job->step < step_;
+  for (const ScheduledRequest& share : plan.scheduled) {
+    Request& request = *share.request;
+    const int tokens = std::min(share.computed_before + share.num_tokens, request.num_tokens());
+    if (config_.eviction != nullptr)
+      config_.eviction->on_computed(request, tokens / kv_.block_size());
+    kv_.number_contents(request);
+    store(client_of(request), request.contents, request.blocks, tokens, now);
+  }
+  for (Client* const client : ended_)
+    store(*client, client->contents, client->blocks, client->tokens, now);
+  for (const auto& job : jobs_) job->flush |= given_out(*job);
+  for (Client* const client : std::exchange(ended_, {})) {
+    host_.finish(client->contents, client->use);
+    client->announced = true;
+    if (client->jobs == 0) release(*client);
+  }
+  ++step_;
+}
+
+/// Offers the request's full blocks with KV that it has not offered yet.
+void ConnectorTier::store(Client& client, std::span<const ContentId> contents,
+                          std::span<const BlockId> blocks, int tokens, Nanos now) {
+  if (!config_.store_outputs) tokens = std::min(tokens, client.num_prompt);
+  const int end = std::min({tokens / kv_.block_size(), client.table});
+  const int first = client.cursor;
+  if (end <= first) return;
+  const auto offered =
+      contents.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
+  const auto stored = host_.offer(offered, first, client.turn, client.use, now);
+  for (const HostStore::Evicted& lost : host_.evicted()) {
+    evicted_.push_back(lost.slot);
+    events_.add(KvEventKind::evict_host, lost.unread ? KvReason::unread : KvReason::read,
+                lost.owner, client.turn, 1);
+  }
+  if (!stored) return failed_stores_.push_back(client.id);
+  client.cursor = end;
+  if (stored->empty()) return;
+  auto job = std::make_unique<Job>(Job{.number = num_jobs_++,
+                                       .client = &client,
+                                       .request = nullptr,
+                                       .direction = CopyDirection::store,
+                                       .step = step_,
+                                       .first = first,
+                                       .copies = {},
+                                       .contents = {},
+                                       .held = {}});
+  for (const auto& [position, slot] : *stored) {
+    const auto i = static_cast<std::size_t>(position);
+    job->contents.push_back(contents[i]);
+    job->copies.push_back({blocks[i], slot});
+  }
+  ++client.jobs;
+  events_.add(KvEventKind::store, client.ended ? KvReason::tail : KvReason::write_through,
+              client.turn, static_cast<int>(stored->size()));
+  jobs_.push_back(std::move(job));
+}
+
+std::span<const LoadedKv> ConnectorTier::before_execution(const StepPlan& plan, Clock& clock) {
+  for (const auto& job : jobs_) {
+    const bool due = job->flush || job->step + 1 < step_;
+    if (job->direction == CopyDirection::store && job->id == TransferId::none && due)
+      job->id = transfers_.submit({CopyDirection::store, Urgency::background}, job->copies);
+  }
+  transfers_.submit_next(clock.now());
+  for (const auto& job : jobs_)
+    if (std::exchange(job->flush, false)) transfers_.finish(job->id, clock);
+  if (!plan.scheduled.empty()) clock.advance(config_.schedule_overhead);
+  return {};
+}
+
+void ConnectorTier::after_execution(const StepPlan&, Clock& clock) {
+  for (const auto& job : jobs_)
+    if (job->direction == CopyDirection::load && job->id == TransferId::none)
+      job->id = transfers_.submit({CopyDirection::load, Urgency::demand}, job->copies);
+  transfers_.submit_next(clock.now());
+}
+
+void ConnectorTier::observe(Nanos now) {
+  const auto done = transfers_.poll(now);
+  observed_.emplace_back(done.begin(), done.end());
+}
+
+std::span<const LoadedKv> ConnectorTier::poll(Nanos now) {
+  observe(now);
+  return make_known();
+}
+
+std::span<const LoadedKv> ConnectorTier::make_known() {
+  loaded_.clear();
+  const std::vector<TransferDone> all = std::move(observed_.front());
+  observed_.pop_front();
+  for (const TransferDone& done : all) {
+    const auto job = std::ranges::find_if(jobs_, [&](const auto& j) { return j->id == done.id; });
+    end_job(**job, done);
+    jobs_.erase(job);
+  }
+  return loaded_;
+}
+
+void ConnectorTier::end_job(Job& job, const TransferDone& done) {
+  const auto count = static_cast<int>(job.copies.size());
+  for (int i = 0; i < count; ++i) {
+    const ContentId content = job.contents[static_cast<std::size_t>(i)];
+    const bool intact = i < done.landed;
+    if (job.direction == CopyDirection::store) {
+      host_.end_write(content, intact);
+    } else {
+      host_.end_read(content);
+      // What could not be read is not tried again.
+      if (!intact) host_.drop(content);
+    }
+  }
+  Client& client = *job.client;
+  --client.jobs;
+  if (job.request != nullptr) {
+    if (done.failed)
+      events_.add(KvEventKind::load_failed, KvReason::load_failed, client.turn,
+                  count - done.landed);
+    loaded_.push_back({job.request, (job.first + done.landed) * kv_.block_size(), done.failed});
+  }
+  kv_.release(job.held);
+  if (client.announced && client.jobs == 0) release(client);
+}
+
+void ConnectorTier::release(Client& client) {
+  client = {};
+  unused_.push_back(&client);
+}
+
+}  // namespace engine
