@@ -196,13 +196,16 @@ void print_legend(std::span<const PolicyTable> tables, std::ostream& out) {
       }
     }
   }
-  const bool has_sizes = marks.find('G') != std::string::npos;
+  const std::size_t size_end = marks.find('G');
+  const std::string before_size = marks.substr(0, std::min(size_end, marks.size()));
+  const std::string size = before_size.substr(before_size.find_last_not_of("0123456789.") + 1);
   const auto has = [&](char mark) { return marks.find(mark) != std::string::npos; };
   out << '\n';
   if (has('*') || has('=') || has('?')) {
     out << "* best at its rate; = best, with others less than 1 % apart";
     if (has('?')) out << "; ? undecided: the repeats do not tell it from the best (Holm, 5 %)";
-    if (has_sizes) out << "; *16G: best with 16 GiB of host memory";
+    if (size_end != std::string::npos)
+      out << "; *" << size << "G: best with " << size << " GiB of host memory";
     out << '\n';
   }
   if (has_bounds(tables))

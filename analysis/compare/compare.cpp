@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <iterator>
 #include <map>
 #include <numeric>
 #include <set>
 
 #include "analysis/compare/groups.hpp"
+#include "analysis/compare/labels.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
@@ -171,6 +173,54 @@ class Controls {
   std::vector<RepeatGroup> groups_;
 };
 
+/// What the others are divided by: a value of the compared key, or a label that tables print for
+/// a policy.
+class BaseLabel {
+ public:
+  BaseLabel(std::span<const RepeatGroup> groups, const CompareQuestion& question)
+      : text_(shown(value_of(groups, question))), plain_(key_text(value_of(groups, question))) {
+    if (std::ranges::none_of(groups, [&](const auto& each) { return each.texts[0] == plain_; }))
+      meant_ = read_label(question.by.front(), text_);
+  }
+
+  const std::string& text() const { return text_; }
+  bool sets(const std::string& key) const {
+    return std::ranges::find(meant_, key, &std::pair<std::string, sweep::Value>::first) !=
+           meant_.end();
+  }
+  bool is_of(const RepeatGroup& group) const {
+    if (meant_.empty()) return group.texts[0] == plain_;
+    return std::ranges::all_of(meant_, [&](const auto& part) {
+      const auto found = group.repeats.front()->written(part.first);
+      return found && sweep::same_value(*found, part.second);
+    });
+  }
+
+ private:
+  /// By default the first value, or nothing where no cell has one.
+  static std::optional<sweep::Value> value_of(std::span<const RepeatGroup> groups,
+                                              const CompareQuestion& question) {
+    if (question.base) return question.base;
+    const auto has_value = [](const RepeatGroup& each) { return each.at[0].has_value(); };
+    const auto first = std::ranges::find_if(groups, has_value);
+    return (first == groups.end() ? groups.front() : *first).at[0];
+  }
+
+  std::string text_, plain_;
+  sweep::Alternative meant_;
+};
+
+[[noreturn]] void fail_unknown_base(std::span<const RepeatGroup> groups,
+                                    const CompareQuestion& question) {
+  std::vector<std::string> known;
+  for (const RepeatGroup& group : groups)
+    if (const std::string each = shown(group.at[0]); std::ranges::find(known, each) == known.end())
+      known.push_back(each);
+  const std::string found = shown(question.base);
+  throw CompareError("no cell with a result has " + question.by.front() + '=' + found +
+                     sweep::suggestion(found, known) + "; there are " + sweep::joined(known));
+}
+
 void require_rows(const ComparisonReport& report, const std::string& why) {
   if (report.rows.empty()) throw CompareError("there is nothing to compare: " + why);
 }
@@ -213,25 +263,22 @@ ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
   const std::vector<RepeatGroup> groups = groups_by(cells, question.by);
   ComparisonReport report = empty_report(cells, question);
   if (groups.empty()) require_rows(report, "no cell has a result");
-  const std::string base_text = question.base ? key_text(question.base) : groups.front().texts[0];
+  const BaseLabel label(groups, question);
   std::vector<RepeatGroup> bases;
+  std::ranges::copy_if(groups, std::back_inserter(bases),
+                       [&](const RepeatGroup& group) { return label.is_of(group); });
+  if (bases.empty()) fail_unknown_base(groups, question);
+  std::vector<bool> counts;
+  for (const std::string& key : question.by) counts.push_back(key != compared && !label.sets(key));
   for (const RepeatGroup& group : groups) {
-    if (group.texts[0] == base_text) bases.push_back(group);
-  }
-  if (bases.empty()) {
-    throw CompareError("no cell with a result has " + compared + '=' + shown(question.base));
-  }
-  std::vector<bool> counts(question.by.size(), true);
-  counts[0] = false;
-  for (const RepeatGroup& group : groups) {
-    if (group.texts[0] == base_text) continue;
+    if (label.is_of(group)) continue;
     const RepeatGroup* base = partner_of(group, bases, counts);
     if (base == nullptr) {
       ++report.without_partner;
       continue;
     }
     report.rows.push_back(compare_groups(*base, group, question));
-    report.rows.back().over = shown(base->at[0]);
+    report.rows.back().over = label.text();
     report.rows.back().controlled = controls.of(*base, group);
   }
   require_rows(report, "no two cells differ in " + compared + " and agree in the rest");

@@ -224,8 +224,13 @@ std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::st
   for (const std::string& candidate : {name, name + "_mean_s"}) {
     if (names.contains(candidate)) return candidate;
   }
+  // Of equally near names a mean of whole jobs is meant, then another mean.
+  std::vector<std::string> nearest(names.begin(), names.end());
+  std::ranges::stable_sort(nearest, {}, [](const std::string& each) {
+    return each == "jct_wall_mean_s" ? 0 : each.ends_with("_mean_s") ? 1 : 2;
+  });
   throw std::invalid_argument("no cell with a result has the figure \"" + name + '"' +
-                              sweep::suggestion(name, {names.begin(), names.end()}) +
+                              sweep::suggestion(name, nearest) +
                               (names.empty() ? "" : "; there are " + sweep::joined(names)));
 }
 

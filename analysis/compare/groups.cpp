@@ -48,15 +48,41 @@ bool may_differ(const ConfigDifference& difference, const ConfiguredCell& a,
   });
 }
 
+/// Whether a key of the configuration is written by the program and not by the sweep.
+bool is_derived(const std::string& key) {
+  return key == "sim.constants" || key == "engine_abi" || key == "schema" ||
+         key.ends_with(".sha256");
+}
+
+/// How well a difference says what was set: least for axes of the sweep, most for what follows.
+int distance_from_sweep(const ConfigDifference& difference,
+                        const std::vector<ConfigDifference>& all, const ConfiguredCell& a,
+                        const ConfiguredCell& b) {
+  const std::string& key = difference.key;
+  if (never_compared(key)) return 0;
+  if (is_derived(key)) return 4;
+  if (std::ranges::any_of(
+          all, [&](const auto& each) { return each.key != key && follows(key, each.key); }))
+    return 3;
+  return sweep::value_on(a.record->axes, key) != nullptr ||
+                 sweep::value_on(b.record->axes, key) != nullptr
+             ? 1
+             : 2;
+}
+
 std::string name_of(const ConfiguredCell& cell) {
   return std::to_string(cell.record->index) + " (" + cell.record->label + ')';
 }
 
 [[noreturn]] void refuse(const ConfiguredCell& a, const ConfiguredCell& b,
                          const ConfigDifference& difference) {
-  const std::string advice = never_compared(difference.key)
-                                 ? "results of different backends and emulations are never compared"
-                                 : "name it in --by, or choose cells with --only";
+  const std::string advice =
+      never_compared(difference.key)
+          ? "results of different backends and emulations are never compared"
+      : is_derived(difference.key)
+          ? "the program or a file of one of them has changed since: run it again, or choose cells "
+            "with --only"
+          : "name it in --by, or choose cells with --only";
   throw CompareError("cells " + name_of(a) + " and " + name_of(b) + " differ in " + difference.key +
                      ": " + shown(difference.a) + " and " + shown(difference.b) + "; " + advice);
 }
@@ -65,10 +91,13 @@ std::string name_of(const ConfiguredCell& cell) {
 
 std::optional<ConfigDifference> first_incomparable(const ConfiguredCell& a, const ConfiguredCell& b,
                                                    const std::vector<std::string>& named) {
-  for (ConfigDifference& difference : config_differences(a.config, b.config)) {
-    if (never_compared(difference.key) || !may_differ(difference, a, b, named)) return difference;
-  }
-  return std::nullopt;
+  std::vector<ConfigDifference> all = config_differences(a.config, b.config);
+  std::erase_if(all, [&](const ConfigDifference& each) {
+    return !never_compared(each.key) && may_differ(each, a, b, named);
+  });
+  const auto told = std::ranges::min_element(
+      all, {}, [&](const ConfigDifference& each) { return distance_from_sweep(each, all, a, b); });
+  return told == all.end() ? std::nullopt : std::optional(*told);
 }
 
 void require_comparable(const ConfiguredCell& a, const ConfiguredCell& b,

@@ -24,7 +24,8 @@ std::vector<std::string> with_axes(std::vector<std::string> keys,
 std::vector<RepeatGroup> groups_by(std::span<const ConfiguredCell> cells,
                                    const std::vector<std::string>& keys);
 
-/// The first difference that forbids comparing two cells: in any key except the seed, the named
+/// The difference that best says why two cells cannot be compared, an axis of the sweep before what
+/// follows from it: in any key except the seed, the named
 /// keys and those that follow from them (CompareQuestion::by). A difference in backend or emulation
 /// forbids it even if the key is named.
 std::optional<ConfigDifference> first_incomparable(const ConfiguredCell& a, const ConfiguredCell& b,

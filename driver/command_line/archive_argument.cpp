@@ -7,6 +7,7 @@
 #include <system_error>
 
 #include "analysis/compare/derived.hpp"
+#include "analysis/compare/labels.hpp"
 #include "analysis/text/new_file.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/spec/selection.hpp"
@@ -73,32 +74,51 @@ sweep::ArchiveReader open_archive(const std::string& path) {
   return std::move(*opened);
 }
 
+std::vector<std::vector<analysis::ConfiguredCell>> selected_of_all(
+    const std::vector<const std::vector<sweep::CellRecord>*>& archives, const Options& options) {
+  std::vector<std::vector<analysis::ConfiguredCell>> all;
+  std::vector<sweep::Cell> plain;
+  for (const auto* cells : archives) {
+    all.emplace_back(cells->begin(), cells->end());
+    for (const analysis::ConfiguredCell& cell : all.back()) plain.push_back(as_cell(cell));
+  }
+  const sweep::Selection selection(plain, options.only, options.skip, analysis::read_label);
+  auto at = plain.begin();
+  for (std::vector<analysis::ConfiguredCell>& cells : all)
+    std::erase_if(cells, [&](const auto&) { return !selection.contains(*at++); });
+  return all;
+}
+
 std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::CellRecord>& cells,
                                                      const Options& options) {
-  std::vector<analysis::ConfiguredCell> configured(cells.begin(), cells.end());
-  std::vector<sweep::Cell> plain;
-  for (const analysis::ConfiguredCell& cell : configured) plain.push_back(as_cell(cell));
-  const sweep::Selection selection(plain, options.only, options.skip);
-  std::vector<analysis::ConfiguredCell> selected;
-  for (std::size_t i = 0; i < plain.size(); ++i) {
-    if (selection.contains(plain[i])) selected.push_back(std::move(configured[i]));
-  }
-  return selected;
+  return selected_of_all({&cells}, options).front();
+}
+
+std::vector<std::vector<analysis::ConfiguredCell>> selected_of_archives(
+    const std::vector<sweep::ArchiveReader*>& archives, const Options& options) {
+  std::vector<const std::vector<sweep::CellRecord>*> records;
+  for (const sweep::ArchiveReader* archive : archives) records.push_back(&archive->cells());
+  auto all = selected_of_all(records, options);
+  for (std::size_t i = 0; i < all.size(); ++i)
+    for (analysis::ConfiguredCell& cell : all[i])
+      analysis::derive_figures(cell, *archives[i], cell.record->index);
+  return all;
 }
 
 std::vector<analysis::ConfiguredCell> selected_cells(sweep::ArchiveReader& archive,
                                                      const Options& options) {
-  std::vector<analysis::ConfiguredCell> selected = selected_cells(archive.cells(), options);
-  for (analysis::ConfiguredCell& cell : selected)
-    analysis::derive_figures(cell, archive, cell.record->index);
-  return selected;
+  return selected_of_archives({&archive}, options).front();
 }
 
 int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word) {
   if (is_key_prefix(word)) return find_by_key(cells, word);
   if (!is_index(word)) {
-    throw UsageError("CELL must be a plan index or 8 or more hex digits of a key, found \"" + word +
-                     '"');
+    const auto labelled = std::ranges::find(cells, word, &sweep::CellRecord::label);
+    if (labelled != cells.end()) return labelled->index;
+    throw UsageError(
+        "CELL must be a plan index, 8 or more hex digits of a key or a cell's label, "
+        "found \"" +
+        word + '"');
   }
   const auto index = static_cast<std::size_t>(std::stoi(word));
   if (index < cells.size()) return static_cast<int>(index);

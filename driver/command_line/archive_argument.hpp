@@ -26,9 +26,14 @@ std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::Ce
 /// The same, with figures that the archive does not have: analysis::derive_figures().
 std::vector<analysis::ConfiguredCell> selected_cells(sweep::ArchiveReader& archive,
                                                      const Options& options);
+/// Those of several archives: keys and values need to be those of a cell of any of them.
+std::vector<std::vector<analysis::ConfiguredCell>> selected_of_all(
+    const std::vector<const std::vector<sweep::CellRecord>*>& archives, const Options& options);
+std::vector<std::vector<analysis::ConfiguredCell>> selected_of_archives(
+    const std::vector<sweep::ArchiveReader*>& archives, const Options& options);
 
-/// The row that CELL names: a plan index, or the first 8 or more hex digits of a key. Throws
-/// UsageError when no cell or more than one is meant.
+/// The row that CELL names: a plan index, the first 8 or more hex digits of a key, or a label.
+/// Throws UsageError when no cell or more than one is meant.
 int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word);
 
 /// Throws UsageError for a cell of backend server, of which no step is seen.

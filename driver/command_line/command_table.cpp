@@ -49,8 +49,9 @@ constexpr Command kCommands[] = {
      "fits a cost model to the time of steps by the tokens that they compute and read; with SIM.h5 "
      "also prints the errors of simulated cells",
      1, 2, "metric only skip", true},
-    {"keys", "keys [PREFIX]",
-     "prints the keys of a sweep file: default, allowed values, condition under which a key "
+    {"keys", "keys [WORD]",
+     "prints the keys of a sweep file, or those that contain a word: default, allowed values, "
+     "condition under which a key "
      "counts, and "
      "meaning",
      0, 1, "json format"},
@@ -207,7 +208,7 @@ const Option kOptions[] = {
      "perfetto"},
     {"to-archive", &Options::to_archive, "LEVEL",
      "writes an archive at the level summary or jobs, to keep or to send, in place of a table"},
-    {"output,o", &Options::output, "FILE", "the file to write; for report and tune: the folder"},
+    {"output,o", &Options::output, "FILE", "the file to write; for report, tune, pack: the folder"},
     {"steps", &Options::steps, "", "only the steps"},
     {"events", &Options::events, "", "only the KV events"},
     {"requests", &Options::requests, "", "only turns and jobs"},

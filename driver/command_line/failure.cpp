@@ -7,10 +7,12 @@
 #include <iostream>
 #include <sstream>
 #include <stdexcept>
+#include <system_error>
 
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/options.hpp"
 #include "sweeps/archive/errors.hpp"
+#include "sweeps/files/durable_file.hpp"
 #include "sweeps/spec/params.hpp"
 #include "workers/cell/experiment.hpp"
 
@@ -57,8 +59,14 @@ ExitCode report_failure() {
   } catch (const sweep::ArchiveNoSpace& error) {
     return fail(kIncomplete, std::string(error.what()) +
                                  "; when there is space, run the same command again to continue");
+  } catch (const sweep::ArchiveDenied& error) {
+    return fail(kUsage, error.what());
   } catch (const sweep::ArchiveError& error) {
     return fail(kBadArchive, error.what());
+  } catch (const sweep::FileError& error) {
+    return fail(sweep::is_denied(error.error_number) ? kUsage : kInternalError, error.what());
+  } catch (const std::system_error& error) {
+    return fail(sweep::is_denied(error.code().value()) ? kUsage : kInternalError, error.what());
   } catch (const std::exception& error) {
     return fail(kInternalError, error.what());
   }

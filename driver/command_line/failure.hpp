@@ -8,7 +8,7 @@ namespace driver {
 enum ExitCode : int {
   kOk = 0,
   kInternalError = 1,
-  kUsage = 2,  // command line, sweep file or input data
+  kUsage = 2,  // command line, sweep file, input data, or a path without permission
   kSomeCellsFailed = 3,
   kNoSuchWorker = 4,  // no worker has a SKU or a server that is planned
   kBadArchive = 5,    // damaged or of another format

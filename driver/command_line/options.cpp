@@ -37,15 +37,31 @@ struct Given<std::optional<T>> : Given<T> {};
 template <class T>
 struct Given<T Options::*> : Given<T> {};
 
-void add(po::options_description& options, const Option& option) {
+/// The part of an option's help that is about a command: of "text; for keys, plan: md" for others
+/// than those two "text".
+std::string help_for(const Command& command, const std::string& help) {
+  std::string text;
+  for (const std::string& part : sweep::split(help, "; ")) {
+    const std::size_t colon = part.starts_with("for ") ? part.find(": ") : std::string::npos;
+    if (colon == std::string::npos) {
+      text += (text.empty() ? "" : "; ") + part;
+      continue;
+    }
+    const std::vector<std::string> names = sweep::split(part.substr(4, colon - 4), ", ");
+    if (std::ranges::find(names, command.name) != names.end()) return part.substr(colon + 2);
+  }
+  return text;
+}
+
+void add(po::options_description& options, const Option& option, const std::string& help) {
   std::visit(
       [&](auto field) {
         using Value = typename Given<decltype(field)>::type;
         if constexpr (std::is_same_v<Value, bool>)
-          options.add_options()(option.name, option.help);
+          options.add_options()(option.name, help.c_str());
         else
           options.add_options()(option.name, po::value<Value>()->value_name(option.value),
-                                option.help);
+                                help.c_str());
       },
       option.field);
 }
@@ -54,7 +70,7 @@ po::options_description options_of(const Command& command) {
   po::options_description some("Options");
   some.add_options()("help,h", "this text");
   for (const Option& option : options())
-    if (takes(command, option.name)) add(some, option);
+    if (takes(command, option.name)) add(some, option, help_for(command, option.help));
   return some;
 }
 
@@ -272,7 +288,28 @@ std::string unknown_option(const Command& command, const std::string& given) {
     if (!takes(command, option.name) && name == given)
       return std::string(command.name) + " does not take " + given;
   }
-  return std::string(command.name) + ": unknown option " + given + hint(given, taken);
+  return std::string(command.name) + ": unknown option " + given + hint(given, taken) +
+         (takes(command, "only") && takes(command, "set")
+              ? "; a key of the sweep is set by --set KEY=VALUE, cells are chosen by --only "
+                "KEY=VALUE"
+              : "");
+}
+
+/// Names the argument that is too much.
+void check_arguments(const Command& command, const Options& options) {
+  const std::size_t count = options.arguments.size();
+  const std::string usage = "usage: kvsweep " + std::string(command.usage);
+  if (count < command.min_arguments) throw UsageError(usage);
+  if (count <= command.max_arguments) return;
+  const std::string& extra = options.arguments[command.max_arguments];
+  const bool is_given = std::count(options.arguments.begin(), options.arguments.end(), extra) > 1;
+  const std::string only = options.only.empty() ? "KEY=VALUE" : options.only.back();
+  const bool is_filter = extra.find('=') != std::string::npos && takes(command, "only");
+  throw UsageError(std::string(command.name) + ": unexpected argument \"" + extra + '"' +
+                   (is_given    ? ", which is given twice"
+                    : is_filter ? ", which goes behind a comma: --only " + only + ',' + extra
+                                : "") +
+                   "; " + usage);
 }
 
 Options read(const Command& command, const std::vector<std::string>& words) {
@@ -284,7 +321,12 @@ Options read(const Command& command, const std::vector<std::string>& words) {
   po::variables_map given;
   po::options_description everything;
   everything.add(accepted).add(hidden);
-  po::store(po::command_line_parser(words).options(everything).positional(positional).run(), given);
+  // Options are matched whole: what begins like one may be meant as another.
+  constexpr int kStyle =
+      po::command_line_style::unix_style & ~po::command_line_style::allow_guessing;
+  po::store(
+      po::command_line_parser(words).options(everything).positional(positional).style(kStyle).run(),
+      given);
 
   Options options;
   if (given.count("help")) {
@@ -294,19 +336,11 @@ Options read(const Command& command, const std::vector<std::string>& words) {
   options.command = command.name;
   options.reads_archives = command.reads_archives;
   read_values(options, given);
-  if (options.arguments.size() < command.min_arguments ||
-      options.arguments.size() > command.max_arguments) {
-    throw UsageError(std::string("usage: kvsweep ") + command.usage);
-  }
+  check_arguments(command, options);
   check(options);
   if (options.quick) options.backend = "sim";
   read_environment(options);
   return options;
-}
-
-/// Options may be shortened.
-bool is_fresh(std::string_view word) {
-  return word.size() > 3 && std::string_view("--fresh").starts_with(word);
 }
 
 }  // namespace
@@ -334,7 +368,7 @@ Options parse_options(int argc, char** argv) {
     for (const std::string& word : words) {
       const std::string quoted = analysis::shell_word(word);
       options.command_line += (options.command_line.empty() ? "" : " ") + quoted;
-      if (is_fresh(word)) continue;
+      if (word == "--fresh") continue;
       options.command_to_resume += (options.command_to_resume.empty() ? "" : " ") + quoted;
     }
     return options;

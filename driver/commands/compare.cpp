@@ -1,11 +1,14 @@
 #include "analysis/compare/compare.hpp"
-#include "analysis/compare/side_by_side.hpp"
 
 #include <algorithm>
 #include <iostream>
+#include <optional>
+#include <set>
 
 #include "analysis/answer/answer.hpp"
 #include "analysis/answer/mechanisms.hpp"
+#include "analysis/compare/groups.hpp"
+#include "analysis/compare/side_by_side.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
@@ -24,12 +27,32 @@ std::string key_of(const std::string& written, const std::vector<ConfiguredCell>
   return servers && written == "server.profile" ? "policy" : written;
 }
 
+std::set<std::string> values_of(const std::vector<ConfiguredCell>& cells, const std::string& key) {
+  std::set<std::string> values;
+  for (const ConfiguredCell& cell : cells) values.insert(analysis::key_text(cell.value(key)));
+  return values;
+}
+
+/// Adds the axes that were not named: cells are compared where they are equal there. Of two
+/// archives only those with a value in common, since others would be compared, too.
+void add_matching_axes(std::vector<std::string>& by, const std::vector<ConfiguredCell>& cells,
+                       const std::vector<ConfiguredCell>& others) {
+  for (const std::string& axis : analysis::axes_to_compare(cells)) {
+    if (std::ranges::find(by, axis) != by.end()) continue;
+    const auto values = values_of(cells, axis), theirs = values_of(others, axis);
+    if (std::ranges::any_of(values, [&](const auto& each) { return theirs.contains(each); }))
+      by.push_back(axis);
+  }
+}
+
 analysis::CompareQuestion question_of(const Options& options,
-                                      const std::vector<ConfiguredCell>& cells) {
+                                      const std::vector<ConfiguredCell>& cells,
+                                      const std::vector<ConfiguredCell>& others) {
   analysis::CompareQuestion question;
   question.by = options.by ? sweep::split(*options.by, ",") : analysis::axes_to_compare(cells);
   std::erase(question.by, "");
   for (std::string& key : question.by) key = key_of(key, cells);
+  if (options.by) add_matching_axes(question.by, cells, others);
   question.metric = analysis::known_metric(cells, options.metric);
   if (!options.base) return question;
   const sweep::Assignment base = sweep::parse_assignment(*options.base, "--base");
@@ -95,14 +118,14 @@ void compare_two(sweep::ArchiveReader& a, const Options& options) {
   sweep::ArchiveReader b = open_archive(options.arguments[1]);
   if (options.control) throw UsageError("--control is for one archive of measured cells");
   if (options.base) throw UsageError("--base is for one archive; of two the first is the base");
-  const auto first = selected_cells(a, options);
-  const auto second = selected_cells(b, options);
+  const auto both_cells = selected_of_archives({&a, &b}, options);
+  const auto &first = both_cells[0], &second = both_cells[1];
   if (names_backend(options)) {
     std::vector<ConfiguredCell> both = first;
     both.insert(both.end(), second.begin(), second.end());
-    return show_backends(both, question_of(options, both), options);
+    return show_backends(both, question_of(options, both, both), options);
   }
-  print(compare_archives(first, second, question_of(options, first)), options);
+  print(compare_archives(first, second, question_of(options, first, second)), options);
 }
 
 /// Which policy is best where, as `table` and `report` decide it.
@@ -117,8 +140,12 @@ void print_best(const std::vector<ConfiguredCell>& cells, const std::string& met
 }
 
 void compare_one(sweep::ArchiveReader& archive, const Options& options) {
-  const auto cells = selected_cells(archive, options);
-  const analysis::CompareQuestion question = question_of(options, cells);
+  std::vector<sweep::ArchiveReader*> archives = {&archive};
+  std::optional<sweep::ArchiveReader> simulated;
+  if (options.control) archives.push_back(&simulated.emplace(open_archive(*options.control)));
+  const auto all = selected_of_archives(archives, options);
+  const std::vector<ConfiguredCell>& cells = all.front();
+  const analysis::CompareQuestion question = question_of(options, cells, cells);
   if (names_backend(options)) return show_backends(cells, question, options);
   if (!options.control) {
     print(compare_within(cells, question), options);
@@ -127,9 +154,7 @@ void compare_one(sweep::ArchiveReader& archive, const Options& options) {
   if (std::ranges::any_of(cells, [](const auto& cell) { return cell.record->backend == "sim"; }))
     throw UsageError("--control is for measured cells; " + options.arguments[0] +
                      " holds cells of sim");
-  const sweep::ArchiveReader simulated = open_archive(*options.control);
-  const auto controls = selected_cells(simulated.cells(), options);
-  print(compare_within(cells, question, controls), options);
+  print(compare_within(cells, question, all.back()), options);
 }
 
 }  // namespace

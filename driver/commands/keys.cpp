@@ -87,13 +87,12 @@ std::string default_in_words(const worker::KeyRow& row) {
   return row.fallback.text + (row.unit.empty() ? "" : " " + row.unit);
 }
 
-std::vector<const Key*> keys_with_prefix(const worker::KeyTable& table, const std::string& prefix) {
+std::vector<const Key*> keys_with(const worker::KeyTable& table, const std::string& word) {
   std::vector<const Key*> keys;
   for (const Key& key : table.keys())
-    if (key.row.name.starts_with(prefix)) keys.push_back(&key);
+    if (key.row.name.find(word) != std::string::npos) keys.push_back(&key);
   if (!keys.empty()) return keys;
-  throw UsageError("no key begins with \"" + prefix + '"' +
-                   sweep::suggestion(prefix, table.names()));
+  throw UsageError("no key contains \"" + word + '"' + sweep::suggestion(word, table.names()));
 }
 
 void print_keys(const std::vector<const Key*>& keys, std::ostream& out) {
@@ -123,7 +122,7 @@ void print_keys_json(const std::vector<const Key*>& keys, std::ostream& out) {
 
 void print_keys_markdown(const std::vector<const Key*>& keys, std::ostream& out) {
   out << "# Keys of a sweep file\n\n"
-         "Every key that a sweep file, `[axes]` or `--set` may set; `kvsweep keys PREFIX` prints "
+         "Every key that a sweep file, `[axes]` or `--set` may set; `kvsweep keys WORD` prints "
          "the same. A key\ncounts where its condition holds, and is no part of a cell's identity "
          "elsewhere: an axis of a policy's\nparameter collapses to one cell for a policy that "
          "does not use it, and `plan` names keys that\ncount in no cell. `backend` stands for "
@@ -142,8 +141,8 @@ void print_keys_markdown(const std::vector<const Key*>& keys, std::ostream& out)
 }
 
 int keys(const Options& options) {
-  const std::string prefix = options.arguments.empty() ? "" : options.arguments.front();
-  const auto keys = keys_with_prefix(worker::sweep_keys(), prefix);
+  const std::string word = options.arguments.empty() ? "" : options.arguments.front();
+  const auto keys = keys_with(worker::sweep_keys(), word);
   const std::string format = options.format.value_or("text");
   if (format != "text" && format != "md")
     throw UsageError("--format must be text or md, found \"" + format + '"');

@@ -16,9 +16,8 @@ std::string values_in_words(const worker::KeyType& type);
 /// "2 s", "required", "what the GPU's memory has room for".
 std::string default_in_words(const worker::KeyRow& row);
 
-/// The rows whose key is `prefix` or begins with it. Throws UsageError when there are none.
-std::vector<const worker::Key*> keys_with_prefix(const worker::KeyTable& table,
-                                                 const std::string& prefix);
+/// The rows whose key contains `word`. Throws UsageError when there are none.
+std::vector<const worker::Key*> keys_with(const worker::KeyTable& table, const std::string& word);
 
 void print_keys(const std::vector<const worker::Key*>& keys, std::ostream& out);
 /// A line of JSON a row.

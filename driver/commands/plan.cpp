@@ -17,19 +17,27 @@
 namespace driver {
 namespace {
 
+/// The cells of the archive that the options choose, which may name what only the plan has.
+std::vector<analysis::ConfiguredCell> cells_of(const sweep::ArchiveReader& archive,
+                                               const Plan& plan, const Options& options) {
+  const std::vector<sweep::CellRecord> planned = planned_records(plan);
+  return selected_of_all({&archive.cells(), &planned}, options).front();
+}
+
 int print_repeats_needed(const Plan& plan, const Options& options) {
   if (!(*options.power > 0)) throw UsageError("--power PERCENT must be above 0");
   if (!options.archive)
     throw UsageError("--power needs --archive: the spread between seeds is that of its cells");
   if (options.json) throw UsageError("--power has no --json");
   const sweep::ArchiveReader archive = open_archive(options.archive->string());
-  print_power(plan, selected_cells(archive.cells(), options), *options.power, std::cout);
+  print_power(plan, cells_of(archive, plan, options), *options.power, std::cout);
   return kOk;
 }
 
 /// The runs that would tell why the best policies of the archive are fast, as `run` names them.
-void print_ablations(const sweep::ArchiveReader& archive, const Options& options) {
-  const std::vector<analysis::ConfiguredCell> cells = selected_cells(archive.cells(), options);
+void print_ablations(const sweep::ArchiveReader& archive, const Plan& plan,
+                     const Options& options) {
+  const std::vector<analysis::ConfiguredCell> cells = cells_of(archive, plan, options);
   const auto rows = analysis::arrange(analysis::with_results(cells));
   const std::string command = "run" + options.command_line.substr(std::string_view("plan").size());
   for (const std::string& each : analysis::commands_that_tell(rows, command))
@@ -68,7 +76,7 @@ int plan(const Options& options) {
   simulate(report.lines, worker::detect_host().cores);
   print_keys_without_effect(plan, std::cerr);
   options.json ? print_plan_json(plan, report, std::cout) : print_plan(plan, report, std::cout);
-  if (archive && !options.json) print_ablations(*archive, options);
+  if (archive && !options.json) print_ablations(*archive, plan, options);
   if (options.sensitivity) print_sensitivity(options);
   return kOk;
 }

@@ -155,9 +155,16 @@ int report(const Options& options) {
       [&] { report = analysis::make_report(options.arguments, options.profiles, goals, bounds); });
   std::error_code failed;
   fs::create_directories(*options.output, failed);
+  const std::string why = failed.message();
   if (failed || !fs::is_directory(*options.output)) {
-    const std::string why = failed ? failed.message() : "it is a file";
-    throw UsageError("report -o " + options.output->string() + ": no folder can be there, " + why);
+    fs::path obstacle = *options.output;
+    while (!fs::exists(obstacle, failed) && obstacle.has_parent_path() &&
+           obstacle != obstacle.parent_path())
+      obstacle = obstacle.parent_path();
+    const bool is_file = fs::exists(obstacle) && !fs::is_directory(obstacle);
+    throw UsageError("report -o " + options.output->string() + ": " +
+                     (is_file ? obstacle.string() + " is a file, and a folder is needed"
+                              : "this folder cannot be made: " + why));
   }
   const fs::path target = *options.output / "index.html";
   analysis::NewFile file(target);

@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/compare/labels.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/plan/report.hpp"
@@ -310,7 +311,8 @@ Plan make_plan(const std::string& path, const Options& options, const OnBound& o
   std::vector<sweep::Cell> cells = sweep::expand(plan.spec, rules);
   const std::vector<sweep::Cell> named =
       all ? std::vector<sweep::Cell>() : with_policies(cells, plan.backend);
-  const sweep::Selection selection(named.empty() ? cells : named, options.only, options.skip);
+  const sweep::Selection selection(named.empty() ? cells : named, options.only, options.skip,
+                                   analysis::read_label);
   plan.cells.reserve(cells.size());
   for (std::size_t i = 0; i < cells.size(); ++i) {
     sweep::Cell& cell = cells[i];
@@ -329,29 +331,6 @@ Plan make_plan(const std::string& path, const Options& options, const OnBound& o
     throw sweep::SpecError(path + ": --only and --skip leave no cell");
   }
   return plan;
-}
-
-void print_keys_without_effect(const Plan& plan, std::ostream& out) {
-  std::map<std::string, const sweep::Param*> given;
-  std::set<std::string> counting;
-  for (const PlannedCell& planned : plan.cells) {
-    if (!planned.selected || !planned.runs()) continue;
-    for (const auto& [key, param] : planned.cell.params) given.try_emplace(key, &param);
-    counting.insert(planned.repeats->counting->begin(), planned.repeats->counting->end());
-  }
-  const worker::KeyTable& table = worker::sweep_keys();
-  bool told_of_server = false;
-  for (const auto& [key, param] : given) {
-    if (counting.contains(key) || !table.has(key)) continue;
-    const bool elsewhere = table.has_no_effect_on(plan.backend, key);
-    const bool of_server = elsewhere && key.starts_with("server.");
-    if (of_server && std::exchange(told_of_server, true)) continue;
-    const std::string why = elsewhere ? " on backend " + plan.backend
-                                      : ": it counts where " + table.where_in_words(key);
-    out << "kvsweep: " << analysis::terminal_text(sweep::to_text(param->where)) << ": "
-        << (of_server ? "server.* (all but the sim of profiles)" : key) << " has no effect" << why
-        << '\n';
-  }
 }
 
 std::vector<sweep::CellRecord> planned_records(const Plan& plan) {

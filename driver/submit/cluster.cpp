@@ -26,24 +26,26 @@ using sweep::ParamReader;
 
 const std::string kSku = "sku.", kQos = "qos.", kFakeDevices = "fake_devices.";
 
-std::string required_text(ParamReader& in, const std::string& key) {
-  in.require(key);
-  return in.text(key, "");
-}
+// What every profile has, and each of its SKUs.
+constexpr const char* kClusterKeys[] = {
+    "cluster.account_required", "cluster.qos",          "cluster.max_hours",
+    "cluster.signal_lead_s",    "cluster.end_margin_s", "cluster.staging_gib",
+    "cluster.max_array_tasks",  "cluster.modules",      "cluster.scratch",
+    "cluster.mpirun",           "cluster.srun",         "cluster.merge_partition"};
+constexpr const char* kSkuKeys[] = {"partition", "gres", "constraint", "gpus_per_node",
+                                    "cores_per_gpu"};
 
-int required_count(ParamReader& in, const std::string& key, int min, int max) {
-  in.require(key);
+int count_of(ParamReader& in, const std::string& key, int min, int max) {
   return static_cast<int>(in.integer(key, min, min, max));
 }
 
-double required_number(ParamReader& in, const std::string& key, double min, double max) {
-  in.require(key);
+double number_of(ParamReader& in, const std::string& key, double min, double max) {
   return in.number(key, min, min, max);
 }
 
 /// A value for an #SBATCH line, where Slurm treats blanks, quotes, backslashes and # specially.
 std::string slurm_words(ParamReader& in, const std::string& key) {
-  const std::string text = required_text(in, key);
+  const std::string text = in.text(key, "");
   if (text.find_first_of(" \"'\\#") != std::string::npos)
     in.fail(key, "must have no blank, quote, backslash or #");
   return text;
@@ -80,14 +82,34 @@ void check_lines(const ParamReader& in, const sweep::ParamMap& params) {
   }
 }
 
+/// Names every key that is missing; the one that is, with its likely misspelling.
+void require_complete(const ParamReader& in, const Cluster& cluster, const fs::path& folder) {
+  std::vector<std::string> missing;
+  const auto need = [&](const std::string& key) {
+    if (!in.has(key)) missing.push_back(key);
+  };
+  for (const char* key : kClusterKeys) need(key);
+  const std::set<std::string> skus = names_under(cluster.params, kSku);
+  for (const std::string& sku : skus)
+    for (const char* key : kSkuKeys) need(kSku + sku + '.' + key);
+  if (skus.empty()) missing.push_back("sku.NAME.gres, which names a GPU");
+  for (const std::string& qos : names_under(cluster.params, kQos)) need(kQos + qos + ".max_hours");
+  if (missing.empty()) return;
+  if (missing.size() == 1 && !skus.empty()) in.require(missing.front());
+  throw sweep::SpecError(cluster.file + ": " + std::to_string(missing.size()) +
+                         (missing.size() == 1 ? " key is" : " keys are") +
+                         " missing: " + sweep::joined(missing) + "; copy " +
+                         (folder / "generic.toml").string() + ", which has all, and change it");
+}
+
 SkuNodes read_sku(ParamReader& in, const std::string& sku) {
   const std::string at = kSku + sku + '.';
   SkuNodes nodes;
   nodes.partition = slurm_words(in, at + "partition");
   nodes.gres = slurm_words(in, at + "gres");
   nodes.constraint = slurm_words(in, at + "constraint");
-  nodes.gpus_per_node = required_count(in, at + "gpus_per_node", 1, 64);
-  nodes.cores_per_gpu = required_count(in, at + "cores_per_gpu", 1, 1024);
+  nodes.gpus_per_node = count_of(in, at + "gpus_per_node", 1, 64);
+  nodes.cores_per_gpu = count_of(in, at + "cores_per_gpu", 1, 1024);
   nodes.node_memory_gib = in.number(at + "node_memory_gib", 0, 1, 1 << 20);
   for (const char* key : {"gres", "constraint"}) {
     const std::string& asked = key == std::string("gres") ? nodes.gres : nodes.constraint;
@@ -104,18 +126,17 @@ SkuNodes read_sku(ParamReader& in, const std::string& sku) {
 
 void read_job_keys(ParamReader& in, Cluster& cluster) {
   constexpr int kDay = 24 * 3600;
-  in.require("cluster.account_required");
   cluster.account_required = in.boolean("cluster.account_required", false);
   cluster.qos = slurm_words(in, "cluster.qos");
-  cluster.max_hours = required_number(in, "cluster.max_hours", 0.01, 24 * 365);
-  cluster.signal_lead_s = required_count(in, "cluster.signal_lead_s", 1, kDay);
-  cluster.end_margin_s = required_count(in, "cluster.end_margin_s", 0, kDay);
-  cluster.staging_gib = required_number(in, "cluster.staging_gib", 0, 1 << 20);
-  cluster.max_array_tasks = required_count(in, "cluster.max_array_tasks", 1, 1 << 22);
-  cluster.modules = required_text(in, "cluster.modules");
-  cluster.scratch = required_text(in, "cluster.scratch");
-  cluster.mpirun = required_text(in, "cluster.mpirun");
-  cluster.srun = required_text(in, "cluster.srun");
+  cluster.max_hours = number_of(in, "cluster.max_hours", 0.01, 24 * 365);
+  cluster.signal_lead_s = count_of(in, "cluster.signal_lead_s", 1, kDay);
+  cluster.end_margin_s = count_of(in, "cluster.end_margin_s", 0, kDay);
+  cluster.staging_gib = number_of(in, "cluster.staging_gib", 0, 1 << 20);
+  cluster.max_array_tasks = count_of(in, "cluster.max_array_tasks", 1, 1 << 22);
+  cluster.modules = in.text("cluster.modules", "");
+  cluster.scratch = in.text("cluster.scratch", "");
+  cluster.mpirun = in.text("cluster.mpirun", "");
+  cluster.srun = in.text("cluster.srun", "");
   cluster.merge_partition = slurm_words(in, "cluster.merge_partition");
   cluster.container = path_word(in, "cluster.container");
   cluster.server_container = path_word(in, "cluster.server_container");
@@ -124,7 +145,7 @@ void read_job_keys(ParamReader& in, Cluster& cluster) {
 
 void read_tables(ParamReader& in, Cluster& cluster) {
   for (const std::string& qos : names_under(cluster.params, kQos))
-    cluster.qos_hours[qos] = required_number(in, kQos + qos + ".max_hours", 0.01, 24 * 365);
+    cluster.qos_hours[qos] = number_of(in, kQos + qos + ".max_hours", 0.01, 24 * 365);
   for (const std::string& sku : names_under(cluster.params, kSku))
     cluster.skus[sku] = read_sku(in, sku);
   for (auto at = cluster.params.lower_bound(kFakeDevices);
@@ -156,9 +177,6 @@ void check_skus_differ(const ParamReader& in, const Cluster& cluster) {
 }
 
 void check_agreement(const ParamReader& in, const Cluster& cluster) {
-  if (cluster.skus.empty())
-    throw sweep::SpecError(cluster.file +
-                           ": the key \"sku.NAME.gres\" is missing: no GPU is named");
   if (cluster.end_margin_s >= cluster.signal_lead_s)
     in.fail("cluster.end_margin_s", "must be less than cluster.signal_lead_s (" +
                                         std::to_string(cluster.signal_lead_s) + ", " +
@@ -229,6 +247,7 @@ Cluster load_cluster(const fs::path& folder, const std::string& name) {
   cluster.params = sweep::load_flat_toml(cluster.file);
   ParamReader in(cluster.params, cluster.file);
   check_lines(in, cluster.params);
+  require_complete(in, cluster, folder);
   read_job_keys(in, cluster);
   read_tables(in, cluster);
   in.reject_unknown();

@@ -25,6 +25,11 @@ struct ArchiveWriteFailed : ArchiveError {
   using ArchiveError::ArchiveError;
 };
 
+/// This process may not write there.
+struct ArchiveDenied : ArchiveWriteFailed {
+  using ArchiveWriteFailed::ArchiveWriteFailed;
+};
+
 /// There is no space left; the same call succeeds once there is.
 struct ArchiveNoSpace : ArchiveWriteFailed {
   ArchiveNoSpace(const std::string& message, std::string folder)

@@ -51,10 +51,11 @@ void Archive::open_archive(OpenMode mode) {
   } else {
     if (mode == OpenMode::resume) throw ArchiveError("there is no archive " + path_ + " to resume");
     if (exists(path_ + ".prev")) {
-      throw ArchiveError(path_ + " is missing, and " + path_ +
-                         ".prev, what it was before its last change, is there: `kvsweep salvage " +
-                         path_ + " -o NEW.h5` saves the results of that and of shards, and " +
-                         "`kvsweep run ... --fresh` sets them aside");
+      throw ArchiveError(path_ + " is missing, but not " + path_ +
+                         ".prev, what it was before its last change: `kvsweep salvage " + path_ +
+                         " -o NEW.h5` saves the results of that and of shards; if " + path_ +
+                         " was removed on purpose, remove " + path_ +
+                         ".prev as well, or set it aside with `kvsweep run ... --fresh`");
     }
     // Readers find an archive from the start, and shards of a lost archive are kept.
     replace_archive([](const std::string& temporary, ArchiveIndex& to) {
@@ -92,8 +93,9 @@ void Archive::move_aside() {
 void Archive::adopt(OpenArchive opened) {
   ArchiveIndex& found = opened.index;
   if (found.head.sweep_name != options_.sweep_name) {
-    throw ArchiveIncompatible(path_ + " holds the sweep \"" + found.head.sweep_name + "\", not \"" +
-                              options_.sweep_name + "\"; name another archive, or start afresh");
+    throw ArchiveIncompatible(
+        path_ + " holds the sweep \"" + found.head.sweep_name + "\", not \"" + options_.sweep_name +
+        "\"; name another with --archive, or move this one aside with --fresh");
   }
   for (const CellRecord& old : found.cells)
     if (old.status == CellStatus::ok && !row_of_.contains(old.key)) keep_result(old);

@@ -26,6 +26,7 @@ void writing(const std::string& archive, const Action& action) {
     const std::string text = text_of_failed_write(archive, error);
     if (error.error_number == ENOSPC || error.error_number == EDQUOT)
       throw ArchiveNoSpace(text, folder_of(archive));
+    if (is_denied(error.error_number)) throw ArchiveDenied(text);
     throw ArchiveWriteFailed(text);
   } catch (const H5Error& error) {
     throw ArchiveWriteFailed(text_of_failed_write(archive, error));

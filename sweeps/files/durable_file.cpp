@@ -58,6 +58,8 @@ void throw_read_error(const std::string& tried, const std::string& path, int err
   throw ReadFailed(tried, path, error);
 }
 
+bool is_denied(int error) { return error == EACCES || error == EPERM || error == EROFS; }
+
 Descriptor::Descriptor(const std::string& path, int flags, unsigned mode)
     : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {
   if (descriptor_ >= 0) return;

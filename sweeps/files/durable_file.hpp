@@ -27,6 +27,9 @@ struct ReadFailed : FileError {
 [[noreturn]] void throw_read_error(const std::string& tried, const std::string& path,
                                    int error_number);
 
+/// Whether an errno says that a process lacks permission.
+bool is_denied(int error_number);
+
 /// Every change that an archive makes to a file system, except HDF5's writes to temporary files. A
 /// test overrides these to stop, fail or lose a change. Each throws FileError.
 class FileOps {

@@ -25,7 +25,23 @@ bool is_bare(std::string_view text) {
 
 toml::table parse_as_value(const std::string& text) { return parse_toml_text("v = " + text, ""); }
 
+/// A text with commas in place of one that has none is meant as several values.
+void refuse_several(const Assignment& given, const Value& before) {
+  const auto* text = std::get_if<std::string>(&given.param.value);
+  const auto* old = std::get_if<std::string>(&before);
+  if (text == nullptr || text->find(',') == std::string::npos) return;
+  if (old != nullptr && old->find_first_of(", ") != std::string::npos) return;
+  std::vector<std::string> values = split(*text, ",");
+  if (old != nullptr)
+    for (std::string& each : values) each = in_quotes(each);
+  fail_at(given.param.where, given.key + " must be a single value, found " + in_quotes(*text) +
+                                 values_belong_in_file(given.key, joined(values)));
+}
+
 void assign_axis(SweepSpec& spec, const Assignment& given) {
+  for (const Axis& axis : spec.axes)
+    if (axis.name == given.key && !axis.values.empty())
+      refuse_several(given, axis.values.front().value);
   for (Axis& axis : spec.axes) {
     if (axis.name == given.key) axis = {given.key, {given.param}, given.param.where};
   }
@@ -46,6 +62,8 @@ void assign_name(SweepSpec& spec, const Assignment& given) {
 }
 
 void assign_base(SweepSpec& spec, const Assignment& given) {
+  const auto before = spec.base.find(given.key);
+  if (before != spec.base.end()) refuse_several(given, before->second.value);
   spec.base[given.key] = given.param;
   for (Override& each : spec.overrides) each.set.erase(given.key);
   for (Include& each : spec.includes) each.set.erase(given.key);
@@ -63,8 +81,9 @@ Value parse_value(std::string_view text, const std::string& key, const std::stri
     if (parsed.size() == 1 && !is_date) return scalar_of(*node, key, where);
   } catch (const SpecError&) {
     if (!is_bare(text))
-      fail_at(where,
-              key + " must be a single value, found " + (text.empty() ? "nothing" : written));
+      fail_at(where, key + " must be a single value, found " +
+                         (text.empty() ? "nothing" : written) +
+                         (text.starts_with('[') ? values_belong_in_file(key, written) : ""));
   }
   try {
     const toml::table parsed = parse_as_value(in_quotes(text));

@@ -32,15 +32,82 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   return previous[b.size()];
 }
 
-/// Small when `word` may be a slip for `candidate`. A bare word is also held against the part
-/// behind the last dot.
+bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
+/// "h100-80gb" is h100 and 80gb.
+std::vector<std::string> parts_of(const std::string& text) {
+  std::vector<std::string> parts(1);
+  for (const char c : text) {
+    if (is_alphanumeric(c)) {
+      parts.back() += c;
+    } else if (!parts.back().empty()) {
+      parts.emplace_back();
+    }
+  }
+  if (parts.back().empty()) parts.pop_back();
+  return parts;
+}
+
+/// A number is never a slip, nor are one or two letters before it: a100 is another card than h100,
+/// 7b another model than 8b. Letters behind a leading number may be: 80 and 80gb.
+bool same_number(const std::string& part, const std::string& other) {
+  const auto number_at = [](const std::string& text) {
+    return std::size_t(std::ranges::find_if(text, is_digit) - text.begin());
+  };
+  const auto number_of = [&](const std::string& text) {
+    const std::string rest = text.substr(number_at(text));
+    return rest.substr(0, std::size_t(std::ranges::find_if_not(rest, is_digit) - rest.begin()));
+  };
+  const std::size_t letters = number_at(part);
+  return part == other ||
+         (number_of(part) == number_of(other) &&
+          edit_distance(std::string_view(part).substr(0, letters),
+                        std::string_view(other).substr(0, number_at(other))) <= letters / 4 &&
+          (letters == 0 || letters >= 4));
+}
+
+bool has_numbers_of(const std::string& word, const std::string& candidate) {
+  const std::vector<std::string> others = parts_of(candidate);
+  return std::ranges::all_of(parts_of(word), [&](const std::string& part) {
+    return std::ranges::none_of(part, is_digit) ||
+           std::ranges::any_of(others,
+                               [&](const std::string& other) { return same_number(part, other); });
+  });
+}
+
+/// Whether the candidate has every part of the word, in this order.
+bool has_parts_of(const std::string& word, const std::string& candidate) {
+  const std::vector<std::string> others = parts_of(candidate);
+  auto at = others.begin();
+  for (const std::string& part : parts_of(word)) {
+    at = std::find(at, others.end(), part);
+    if (at++ == others.end()) return false;
+  }
+  return true;
+}
+
+constexpr std::size_t kFar = 1'000'000;
+
+/// How far `candidate` is from what was meant by `word`: 0 where they differ in case and
+/// punctuation alone, 1 where the word is its beginning or some of its parts, and twice the edit
+/// distance where that is small for the word's length.
 std::size_t slip(const std::string& word, const std::string& candidate) {
-  constexpr std::size_t kTellingPrefix = 3;
-  if (word.size() >= kTellingPrefix && candidate.starts_with(word)) return 1;
-  const std::size_t whole = edit_distance(word, candidate);
+  constexpr std::size_t kTelling = 3;
+  if (!has_numbers_of(word, candidate)) return kFar;
+  if (parts_of(word) == parts_of(candidate)) return 0;
+  if (word.size() >= kTelling && (candidate.starts_with(word) || has_parts_of(word, candidate)))
+    return 1;
+  const std::size_t distance = edit_distance(word, candidate);
+  return distance <= std::max<std::size_t>(1, (word.size() + 1) / 4) ? 2 * distance : kFar;
+}
+
+/// A bare word is also held against the part behind the last dot.
+std::size_t slip_of_key(const std::string& word, const std::string& candidate) {
+  const std::size_t whole = slip(word, candidate);
   const std::size_t dot = candidate.rfind('.');
   if (dot == std::string::npos || word.find('.') != std::string::npos) return whole;
-  return std::min(whole, edit_distance(word, candidate.substr(dot + 1)));
+  return std::min(whole, slip(word, candidate.substr(dot + 1)));
 }
 
 std::string text_of(const Value& value) {
@@ -84,6 +151,12 @@ std::string must_be_one_of(const std::vector<Value>& allowed, const Value& found
   return one_of + joined(values) + ", found " + to_text(found) + suggestion(text_of(found), words);
 }
 
+std::string values_belong_in_file(const std::string& key, const std::string& values) {
+  const bool listed = values.starts_with('[');
+  return ": several are an axis of the sweep file, [axes] " + key + " = " +
+         (listed ? values : '[' + values + ']');
+}
+
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string near = did_you_mean(word, candidates);
   return near.empty() ? "" : " (did you mean " + in_quotes(near) + "?)";
@@ -113,11 +186,11 @@ std::string describe(const Value& value) {
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
   const std::string wanted = lower(word);
-  std::size_t best = std::max<std::size_t>(1, wanted.size() / 3) + 1;
+  std::size_t best = kFar;
   std::string nearest;
   for (const std::string& candidate : candidates) {
-    if (candidate.empty() || candidate == word) continue;
-    const std::size_t distance = slip(wanted, lower(candidate));
+    if (wanted.empty() || candidate.empty() || candidate == word) continue;
+    const std::size_t distance = slip_of_key(wanted, lower(candidate));
     if (distance < best) best = distance, nearest = candidate;
   }
   return nearest;

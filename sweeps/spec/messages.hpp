@@ -18,6 +18,9 @@ std::string in_quotes(std::string_view text);
 /// texts are as TOML writes them.
 std::string must_be_one_of(const std::vector<Value>& allowed, const Value& found);
 
+/// ": several are an axis of the sweep file, [axes] jps = [1,3]"
+std::string values_belong_in_file(const std::string& key, const std::string& values);
+
 /// "a", "b", "c"
 std::string listed(const std::vector<std::string>& words);
 

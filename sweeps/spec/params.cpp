@@ -100,7 +100,11 @@ const Value* ParamReader::ask(const std::string& key) {
 
 void ParamReader::fail_type(const std::string& key, const std::string& wanted) const {
   const Value& value = params_->at(key).value;
-  fail_at(where(key), key + " must be " + wanted + ", found " + describe(value));
+  const auto* text = std::get_if<std::string>(&value);
+  const bool is_list = text != nullptr && text->find(',') != std::string::npos;
+  fail_at(where(key),
+          key + " must be " + wanted + ", found " + describe(value) +
+              (is_list && where(key).line == 0 ? values_belong_in_file(key, *text) : ""));
 }
 
 bool ParamReader::boolean(const std::string& key, bool fallback) {

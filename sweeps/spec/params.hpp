@@ -61,7 +61,8 @@ std::string to_text(const AxisValues& axes);  // "gpu=h100-80gb policy=fcfs jps=
 const Value* value_on(const AxisValues& axes, std::string_view axis);
 /// Whether both are the same value; 1 and 1.0 are.
 bool same_value(const Value& a, const Value& b);
-/// The candidate nearest to `word` by edit distance, or empty when nothing is near.
+/// The candidate nearest to `word`, or empty when nothing is near; of equally near ones the first.
+/// What differs in a number is not near: it is another thing.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 /// " (did you mean "x"?)", or nothing.
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);

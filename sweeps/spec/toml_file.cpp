@@ -98,11 +98,73 @@ void check_keys(std::string_view text, const std::string& path) {
           "a key has more than the " + std::to_string(kMostKeyParts) + " parts allowed");
 }
 
+/// The value that begins at or before a place in a document, as it is written, and where it begins.
+struct Written {
+  std::string text;
+  toml::source_position at;
+};
+
+Written value_at(std::string_view document, toml::source_position at) {
+  for (auto line = at.line; line > 1; --line)
+    document.remove_prefix(std::min(document.find('\n'), document.size() - 1) + 1);
+  const std::string_view line = document.substr(0, document.find_first_of("\r\n"));
+  std::size_t begin = 0;  // columns count characters
+  for (auto column = at.column; column > 1 && begin < line.size(); --column) do
+      ++begin;
+    while (begin < line.size() && (static_cast<unsigned char>(line[begin]) & 0xC0) == 0x80);
+  constexpr std::string_view kBefore = " \t=[{,", kBehind = " \t,]}#";
+  while (begin > 0 && kBefore.find(line[begin - 1]) == std::string_view::npos) {
+    --begin;
+    if ((static_cast<unsigned char>(line[begin]) & 0xC0) != 0x80) --at.column;
+  }
+  const std::size_t end = std::min(line.find_first_of(kBehind, begin), line.size());
+  return {std::string(line.substr(begin, end - begin)), at};
+}
+
+/// What is wrong with a value that begins as no TOML value does, or as another one; empty: it is
+/// something else.
+std::string unquoted(const std::string& text) {
+  if (text.empty() || text.front() == '"' || text.front() == '\'') return "";
+  if (text == "True" || text == "False")
+    return "must be true or false in small letters, found " + text;
+  const bool is_number_and_unit =
+      std::isdigit(static_cast<unsigned char>(text.front())) != 0 &&
+      std::ranges::any_of(text, [](unsigned char c) { return std::isalpha(c) != 0; });
+  constexpr std::string_view kCurly[] = {"\u201c", "\u201d", "\u2018", "\u2019"};
+  for (const std::string_view quote : kCurly)
+    if (text.starts_with(quote)) return "must have straight quotes (\"), found " + text;
+  if (is_number_and_unit)
+    return "must be a number without a unit, or a text in quotes, found " + text;
+  return "a text must be in quotes: " + in_quotes(text) + ", found " + text;
+}
+
+[[noreturn]] void fail_parse(std::string_view text, const toml::parse_error& error,
+                             const std::string& path) {
+  const std::string_view says = error.description();
+  for (const char* kind : {"boolean", "value", "floating-point", "decimal integer"}) {
+    if (!says.starts_with("Error while parsing " + std::string(kind) + ':')) continue;
+    const Written found = value_at(text, error.source().begin);
+    const bool is_word = std::ranges::any_of(found.text, [](unsigned char c) {
+      return std::isalpha(c) != 0 || c >= 0x80 || c == '/' || c == '~';
+    });
+    const std::string why = is_word ? unquoted(found.text) : "";
+    if (!why.empty()) fail_at(location_at(found.at, path), why);
+  }
+  fail_at(location_at(error.source().begin, path), std::string(says));
+}
+
+void refuse_archive(std::string_view text, const std::string& path) {
+  if (!text.starts_with("\x89HDF\r\n\x1a\n")) return;
+  throw SpecError(path + ": is an archive (HDF5), and a TOML file is expected; `kvsweep table " +
+                  path + "` shows its results, `kvsweep status " + path + "` what is left");
+}
+
 }  // namespace
 
 std::string read_file(const std::string& path) {
   constexpr std::size_t kMost = std::size_t{16} << 20;
   std::string text = reading(path, [&path] { return file_bytes(path, kMost + 1); });
+  refuse_archive(text, path);
   if (text.size() > kMost)
     throw SpecError(path + ": is larger than the " + size_text(kMost) + " allowed");
   return text;
@@ -113,7 +175,7 @@ toml::table parse_toml_text(std::string_view text, const std::string& path) {
   try {
     return toml::parse(text, path);
   } catch (const toml::parse_error& error) {
-    fail_at(location_at(error.source().begin, path), std::string(error.description()));
+    fail_parse(text, error, path);
   }
 }
 

@@ -93,7 +93,9 @@ void write_new_archive(const std::string& target, ArchiveIndex index,
     throw ArchiveWriteFailed("cannot write " + target + ": " + error.what());
   } catch (const FileError& error) {
     discard(temporary);
-    throw ArchiveWriteFailed("cannot write " + target + ": " + error.what());
+    const std::string text = "cannot write " + target + ": " + error.what();
+    if (is_denied(error.error_number)) throw ArchiveDenied(text);
+    throw ArchiveWriteFailed(text);
   } catch (...) {
     discard(temporary);
     throw;

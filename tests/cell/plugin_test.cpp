@@ -157,7 +157,7 @@ TEST_CASE("a plugin that cannot be used is refused before anything runs, at its 
              Contains("cell.toml:6:1: policy.plugin has version 7 of kvsweep_policy.h, this "
                       "program needs version 2"));
   CHECK_THAT(refusal(plugin("no_table")), Contains("has no function kvsweep_policy_table()"));
-  CHECK_THAT(refusal("nowhere.so"), Contains("policy.plugin names no file (nowhere.so)"));
+  CHECK_THAT(refusal("nowhere.so"), Contains("policy.plugin names no file, found \"nowhere.so\""));
   CHECK_THAT(refusal("README.md"), Contains("policy.plugin cannot be loaded: "));
   CHECK_THAT(decided_by("latest_first", "policy.eviction").refusal(),
              Contains("policy.plugin offers no eviction: it lacks the function rank_block ("));

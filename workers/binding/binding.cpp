@@ -272,7 +272,7 @@ void record_constants(ParamBinder& in, const ExperimentConfig& config) {
         "sim.constants",
         backends::make_cost_model(config.cost_model, config.gpu, config.model)->digest_text());
   } catch (const engine::InputError& error) {
-    in.fail("sim.cost_model", error.what());
+    in.refuse("sim.cost_model", std::string("cannot be used: ") + error.what());
   }
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <iterator>
 #include <sstream>
 #include <stdexcept>
 
@@ -81,6 +82,16 @@ std::string KeyCondition::Alternative::in_words() const {
   if (test == Test::set) return key + " is set";
   if (test == Test::unset) return key + " is not set";
   return key + (test == Test::equals ? " is " : " is not ") + sweep::joined(words, " or ");
+}
+
+std::string KeyCondition::reasons(const ValueOf& value_of) const {
+  KeyCondition that_hold("");
+  for (const Clause& clause : clauses_) {
+    that_hold.clauses_.emplace_back();
+    std::ranges::copy_if(clause, std::back_inserter(that_hold.clauses_.back()),
+                         [&](const Alternative& each) { return each.holds(value_of); });
+  }
+  return that_hold.in_words();
 }
 
 std::string KeyCondition::in_words() const {

@@ -26,6 +26,8 @@ class KeyCondition {
   /// "policy.retention is pin or infercept and engine.emulate is not set"; empty where the key
   /// always counts.
   std::string in_words() const;
+  /// The same of a condition that holds, with the alternatives that hold.
+  std::string reasons(const ValueOf& value_of) const;
 
  private:
   enum class Test { equals, differs, set, unset };

@@ -21,7 +21,8 @@ const Key& ParamBinder::key_of(const std::string& key) const {
   const Key* counts = counting(key);
   if (counts == nullptr) return table_.first_row(key);
   if (counts->row.fallback.kind == Default::Kind::required && !has(key)) {
-    const std::string where = counts->where.in_words();
+    const std::string where =
+        counts->where.reasons([this](const std::string& other) { return value_of(other); });
     require(key, where.empty() ? "" : "; it must be given where " + where);
   }
   return *counts;
@@ -87,6 +88,18 @@ std::optional<double> ParamBinder::optional_number(const std::string& key) {
   return has(key) ? std::optional(value) : std::nullopt;
 }
 
+void ParamBinder::refuse(const std::string& key, const std::string& message) const {
+  throw sweep::SpecError(sweep::to_text(reader_.where(key)) + ": " + key + ' ' + message);
+}
+
+/// Behind "names no file": where it was looked for, if that is not what is written.
+void ParamBinder::fail_path(const std::string& key, const char* problem,
+                            const std::string& path) const {
+  const sweep::Value* written = value_of(key);
+  const bool differs = written == nullptr || !sweep::same_value(*written, path);
+  reader_.fail(key, problem + (differs ? ": there is no " + path : ""));
+}
+
 /// A file's paths count from the file; line 0 means the command line.
 std::string ParamBinder::path_of(const std::string& key) {
   const std::string path = text(key);
@@ -100,14 +113,14 @@ std::string ParamBinder::path_of(const std::string& key) {
 std::string ParamBinder::folder(const std::string& key) {
   const std::string path = path_of(key);
   if (!path.empty() && !std::filesystem::is_directory(path))
-    reader_.fail(key, "names no folder (" + path + ")");
+    fail_path(key, "names no folder", path);
   return path;
 }
 
 std::string ParamBinder::file(const std::string& key) {
   const std::string path = path_of(key);
   if (path.empty()) return path;
-  if (!std::filesystem::is_regular_file(path)) reader_.fail(key, "names no file (" + path + ")");
+  if (!std::filesystem::is_regular_file(path)) fail_path(key, "names no file", path);
   record(key + ".sha256", sweep::sha256_of_file(path));
   return path;
 }
@@ -124,8 +137,12 @@ void ParamBinder::reject_unknown() const {
     if (reader_.asked(key) || !table_.has(key)) continue;
     const std::string where = table_.where_in_words(key);
     if (where.empty()) continue;
-    throw sweep::SpecError(sweep::to_text(param.where) + ": " + key +
-                           " has no effect here: it counts where " + where);
+    // A key that counts may be this one with its unit, "gap_s".
+    const auto meant = std::ranges::find_if(table_.names(), [&](const std::string& name) {
+      return name.starts_with(key + '_') && reader_.asked(name) && counting(name) != nullptr;
+    });
+    const std::string hint = meant == table_.names().end() ? "" : sweep::suggestion(key, {*meant});
+    refuse(key, "has no effect here" + hint + ": it counts where " + where);
   }
   reader_.reject_unknown();
 }

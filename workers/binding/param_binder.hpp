@@ -37,6 +37,8 @@ class ParamBinder {
   [[noreturn]] void fail(const std::string& key, const std::string& problem) const {
     reader_.fail(key, problem);
   }
+  /// Throws at the key's place, without the value: for messages that name it.
+  [[noreturn]] void refuse(const std::string& key, const std::string& message) const;
   /// Refuses keys that are not in the table, and those that were not taken.
   void reject_unknown() const;
 
@@ -90,6 +92,8 @@ class ParamBinder {
   const Key* counting(std::string_view key) const;
   const Key& key_of(const std::string& key) const;
   std::string path_of(const std::string& key);
+  [[noreturn]] void fail_path(const std::string& key, const char* problem,
+                              const std::string& path) const;
   template <class T>
   T fallback(const Key& key, const std::optional<T>& computed) const;
   template <class T>

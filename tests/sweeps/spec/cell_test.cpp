@@ -272,7 +272,9 @@ TEST_CASE("a filter that no cell can match is a slip") {
     return message_of([&] { selected(cells, {filter}); });
   };
   CHECK(complaint("polcy=fcfs") ==
-        "--only: no cell has the key \"polcy\" (did you mean \"policy\"?)");
+        "--only: no cell has the key \"polcy\" (did you mean \"policy\"?); cells differ in policy, "
+        "jps, "
+        "repeat");
   CHECK(complaint("policy=lmcach") ==
         "--only: policy must be one of \"fcfs\", \"lmcache\", found \"lmcach\" (did you mean "
         "\"lmcache\"?)");

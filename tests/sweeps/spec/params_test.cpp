@@ -180,3 +180,19 @@ TEST_CASE("the nearest word is found across slips, swaps, capitals, prefixes and
   CHECK(did_you_mean("zzz", known).empty());
   CHECK(did_you_mean("", known).empty());
 }
+
+TEST_CASE("what differs in a number, or in more than a slip, is not suggested") {
+  const std::vector<std::string> cards = {"a100-40gb", "a100-80gb", "h100-80gb", "l40s-48gb"};
+  CHECK(did_you_mean("H100_80GB", cards) == "h100-80gb");
+  CHECK(did_you_mean("h100", cards) == "h100-80gb");
+  CHECK(did_you_mean("h100-80", cards) == "h100-80gb");
+  for (const char* other : {"h800-80gb", "v100-32gb", "h100-94gb", "l40-48gb", "a10-40gb"})
+    CHECK(did_you_mean(other, cards).empty());
+  const std::vector<std::string> words = {"cpu_offload", "jct_wall_p99_s", "workload.gap_s", "max"};
+  CHECK(did_you_mean("cpu_offload-128G", words).empty());
+  CHECK(did_you_mean("jct_p99", words) == "jct_wall_p99_s");
+  CHECK(did_you_mean("jct_p95", words).empty());
+  CHECK(did_you_mean("gap", words) == "workload.gap_s");
+  CHECK(did_you_mean("rate", words).empty());
+  CHECK(did_you_mean("cpu_upload", words).empty());
+}

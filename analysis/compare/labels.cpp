@@ -1,0 +1,63 @@
+#include "analysis/compare/labels.hpp"
+
+#include <charconv>
+#include <optional>
+
+#include "sweeps/spec/assignment.hpp"
+
+namespace analysis {
+namespace {
+
+/// Adds "order=plugin" as a key of policies; false: it is no setting.
+bool add_setting(sweep::Alternative& meant, const std::string& setting) {
+  const std::size_t equals = setting.find('=');
+  if (equals == std::string::npos || equals == 0) return false;
+  const std::string key = "policy." + setting.substr(0, equals);
+  try {
+    meant.emplace_back(key, sweep::parse_value(setting.substr(equals + 1), key, ""));
+  } catch (const sweep::SpecError&) {
+    return false;
+  }
+  return true;
+}
+
+/// Takes "-128G" from the end of a label; empty if it has none.
+std::optional<double> take_gib(std::string& label) {
+  const std::size_t dash = label.rfind('-');
+  if (dash == std::string::npos || !label.ends_with('G')) return std::nullopt;
+  const char *begin = label.data() + dash + 1, *end = label.data() + label.size() - 1;
+  double gib = 0;
+  const auto [stop, error] = std::from_chars(begin, end, gib);
+  if (error != std::errc() || stop != end) return std::nullopt;
+  label.resize(dash);
+  return gib;
+}
+
+/// Takes the settings in brackets from the end of a label: "a=1, b=2" of "name (a=1, b=2)".
+std::string take_bracket(std::string& label) {
+  const std::size_t open = label.find(" (");
+  if (open == std::string::npos || !label.ends_with(')')) return "";
+  const std::string inside = label.substr(open + 2, label.size() - open - 3);
+  label.resize(open);
+  return inside;
+}
+
+}  // namespace
+
+sweep::Alternative read_label(const std::string& key, const std::string& text) {
+  if (key != "policy") return {};
+  std::string label = text;
+  const std::string bracket = take_bracket(label);
+  const std::optional<double> gib = take_gib(label);
+  const std::vector<std::string> parts = sweep::split(label, "+");
+  if (parts.empty() || (label == text && parts.size() == 1)) return {};
+  sweep::Alternative meant = {{"policy", parts.front()}};
+  for (std::size_t i = 1; i < parts.size(); ++i)
+    if (!add_setting(meant, parts[i])) return {};
+  for (const std::string& setting : sweep::split(bracket, ", "))
+    if (!add_setting(meant, setting)) return {};
+  if (gib) meant.emplace_back("dram_gib", *gib);
+  return meant;
+}
+
+}  // namespace analysis
