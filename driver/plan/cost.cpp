@@ -1,6 +1,5 @@
 #include "driver/plan/cost.hpp"
 
-#include "workers/backends/sim/cost_model.hpp"
 #include "workers/cell/estimate.hpp"
 
 namespace driver {
@@ -22,15 +21,13 @@ CellCost estimate(const PlannedCell& planned, const worker::ExperimentConfig& co
 
 worker::ExperimentConfig modelled(const PlannedCell& planned,
                                   const worker::ExperimentConfig& config) {
-  if (!config.server) {
-    worker::ExperimentConfig sim = config;
-    if (config.backend != "sim")
-      sim.cost_model = backends::usual_cost_model(config.gpu, config.model);
-    return sim;
-  }
+  if (!config.server) return config;
   try {
-    return worker::bind(planned.cell.params, "sim", planned.cell.seed, *planned.repeats->profiles)
-        .config;
+    worker::ExperimentConfig sim =
+        worker::bind(planned.cell.params, "sim", planned.cell.seed, *planned.repeats->profiles)
+            .config;
+    sim.cost_model = config.cost_model;
+    return sim;
   } catch (const sweep::SpecError&) {
   } catch (const worker::Infeasible&) {
   }

@@ -16,9 +16,7 @@ std::string slow_tools() {
   std::string text = support::kTinySweep;
   text.replace(text.find("\"fcfs\", "), 8, "");
   text.replace(text.find("jobs = 3"), 8, "jobs = 16\ngap_s = 5.0");
-  return text + R"([sim]
-cost_model = "kernels"
-[engine]
+  return text + R"([engine]
 kv_tokens = 80000
 [tune]
 policy = "continuum"
@@ -121,7 +119,7 @@ TEST_CASE("held-out cells may have other keys, and the gain names them") {
   const Program program;
   program.write("slow.toml", slow_tools() + "[tune.held_out_set]\n\"workload.gap_s\" = 4.0\n");
   const Outcome tuned = program.run({"tune", "slow.toml", "-o", "tuned"});
-  CHECK_THAT(tuned.out, Contains(" on 5 held-out seeds with workload.gap_s = 4.0"));
+  CHECK_THAT(tuned.out, Contains(" on 5 held-out seeds with workload.gap_s = 4.0\n"));
 }
 
 TEST_CASE("tune says on the screen why its runs wait and why it ends") {

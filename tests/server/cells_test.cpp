@@ -246,7 +246,16 @@ TEST_CASE("every fault of a server fails its cell with what happened, and the ne
       {"--fault 400 --after 3", "HTTP 400: {\"error\": {\"message\": \"maximum context length"},
       {"--fault 503 --after 3", "HTTP 503: {\"error\": {\"message\": \"queue is full"},
       {"--fault stop --after 3", "the stream stopped after 3 of"},
-      {"--fault cut --after 3", " bytes: "},
+      {"--fault cut --after 3", " bytes, without the [DONE] that closes it: "},
+      {"--fault open --after 3", " bytes, without the [DONE] that closes it; the end of "},
+      {"--fault truncated --after 3", "it counts 64 tokens of a prompt of which "},
+      {"--fault cached --after 3", " cached tokens of a prompt of "},
+      {"--fault gzip --after 3", "it is compressed (Content-Encoding: gzip), which was not asked"},
+      {"--fault deep --after 3", "an event of its stream is JSON of more than 256 levels"},
+      {"--fault endless-headers --after 3", "its headers are longer than 256 KiB"},
+      {"--fault endless-error --after 3", "HTTP 500: EEEE"},
+      {"--fault tokens --after 3", "it sends more tokens than the "},
+      {"--fault line --after 3", "an event of its stream is longer than 16 MiB"},
       {"--fault error --after 3", "engine is dead"},
       {"--fault garbage --after 3", "an event of its stream is no JSON object: <html>"},
       {"--fault short --after 3", "were asked for"},
@@ -265,7 +274,7 @@ TEST_CASE("every fault of a server fails its cell with what happened, and the ne
   CHECK_THAT(world.scripted("vllm", "--fault cut --after 3").failure(),
              StartsWith("turn ") && Contains(": the stream stopped after 3 of "));
   CHECK_THAT(world.scripted("vllm", "--fault cut --after -1").failure(),
-             Contains("/v1/completions: its answer stopped after "));
+             Contains("/v1/completions: turn 1 of job kvsweep-probe-6: the stream stopped after "));
   CHECK_THAT(world.scripted("vllm", "--fault die --after 3").failure(),
              Contains("CUDA error: out of memory"));
   CHECK(world.scripted("vllm").failure() == "ok");
@@ -283,6 +292,48 @@ TEST_CASE("a stream that stands still is told from a turn that no byte came for"
   world.scripted("vllm", "--fault stall --after 3").put("server.silent_s", 3);
   CHECK_THAT(world.failure(),
              Contains("its stream has stood still for ") && Contains(" s (server.silent_s)"));
+}
+
+TEST_CASE("a stream stands still until a token comes, whatever else does") {
+  for (const char* fault : {"pings", "blanks", "roles"}) {
+    INFO(fault);
+    ServerWorld world;
+    world.scripted("openai", "--after 3 --fault " + std::string(fault)).put("server.silent_s", 1);
+    CHECK_THAT(world.failure(),
+               Contains("its stream has stood still for 1 s (server.silent_s), after 3 of ") &&
+                   Contains(" hold none"));
+  }
+}
+
+TEST_CASE("a header's value comes from the environment, and is told nowhere") {
+  const auto measured = [](const std::string& wanted) {
+    ServerWorld world;
+    world.scripted("openai", "--authorization " + wanted);
+    world.set("server.header.Authorization", "env:KVSWEEP_TEST_KEY");
+    return world.failure();
+  };
+  ::unsetenv("KVSWEEP_TEST_KEY");
+  CHECK_THAT(measured("Bearer+abc123"),
+             Contains("server.header.Authorization: the environment variable KVSWEEP_TEST_KEY is "
+                      "not set where this worker runs"));
+  ::setenv("KVSWEEP_TEST_KEY", "abc123", 1);
+  CHECK(measured("Bearer+abc123") == "ok");
+  CHECK_THAT(measured("Bearer+other"), Contains("HTTP 401: {\"error\": {\"message\": \"wrong key "
+                                                "Bearer (a secret)") &&
+                                           !Contains("abc123"));
+  ::setenv("KVSWEEP_TEST_KEY", "Basic abc123", 1);
+  CHECK(measured("Basic+abc123") == "ok");
+  ::setenv("KVSWEEP_TEST_KEY", "abc123\r\nX: y", 1);
+  CHECK_THAT(measured("x"), Contains("holds a line break") && !Contains("abc123"));
+  ::unsetenv("KVSWEEP_TEST_KEY");
+}
+
+TEST_CASE("a server that does not know stream_options is measured without them") {
+  ServerWorld world;
+  world.scripted("openai", "--fault no-options");
+  CHECK_THAT(world.failure(), Contains("stream_options is not permitted"));
+  world.put("server.request.stream_options", false);
+  CHECK(world.failure() == "ok");
 }
 
 TEST_CASE("a server that dies while it warms up is told by its end, not by the broken answer") {

@@ -26,6 +26,7 @@ ap.add_argument("--block-size", "--page-size", dest="block_size", type=int, defa
 ap.add_argument("--max-num-seqs", "--max-running-requests", dest="max_seqs", type=int, default=256)
 ap.add_argument("--max-num-batched-tokens", "--chunked-prefill-size", dest="budget", type=int, default=2048)
 ap.add_argument("--max-model-len", "--context-length", dest="max_len", type=int, default=16384)
+ap.add_argument("--authorization")                # the header that turns must have, "+" for a space
 ap.add_argument("--requests")                     # file for the bodies of turns, one a line
 a = ap.parse_args()
 if a.version_file:
@@ -34,6 +35,10 @@ if a.version_file:
 if a.fault == "pool":                             # less memory than it was told to take
     a.pool -= a.block_size
 BLOCK, WARM_UP = 16, 6                            # turns that the client sends before a cell
+ENDLESS = {name: (b"%x\r\n%s\r\n" % (len(data), data), pause) for name, data, pause in (
+    ("pings", b": ping\n\n", 0.05), ("blanks", b'data: {"choices":[{"text":"","finish_reason":null}]}\n\n', 0.05),
+    ("roles", b'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n', 0.05),
+    ("tokens", b'data: {"choices":[{"text":"x","token_ids":[7]}]}\n\n', 0), ("line", b"data: " + b"x" * 65536, 0))}
 lock, turns, running, cached, hits, computed = threading.Lock(), 0, 0, set(), 0, 0
 
 
@@ -136,6 +141,14 @@ sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
                 running -= 1
 
     def turn(self, body):
+        if a.authorization and self.headers.get("Authorization") != a.authorization.replace("+", " "):
+            return self.answer(401, {"error": {"message": "wrong key " + str(self.headers.get("Authorization"))}})
+        if a.fault == "no-options" and "stream_options" in body:
+            return self.answer(400, {"error": {"message": "stream_options is not permitted"}})
+        if faulty("endless-headers"):
+            return self.forever(b"HTTP/1.1 200 OK\r\n", b"X-A: " + b"a" * 4096 + b"\r\n")
+        if faulty("endless-error"):
+            return self.forever(b"HTTP/1.1 500 Oops\r\nConnection: close\r\n\r\n", b"E" * 4096)
         if faulty("400"):
             return self.answer(400, {"error": {"message": "maximum context length exceeded", "code": 400}})
         if faulty("503"):
@@ -148,6 +161,8 @@ sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
+        if faulty("gzip"):
+            self.send_header("Content-Encoding", "gzip")
         self.end_headers()
         events = self.sglang(body) if a.kind == "sglang" else self.completions(body)
         for number, event in enumerate(events):
@@ -157,6 +172,12 @@ sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
                 return self.connection.shutdown(socket.SHUT_RDWR)
             if number == 3 and faulty("stall"):
                 time.sleep(1000)
+            if number == 3 and a.fault in ENDLESS and faulty(a.fault):
+                return self.forever(b"", *ENDLESS[a.fault])
+            if number == 3 and faulty("deep"):
+                event = '{"choices":' + "[" * 300 + "]" * 300 + "}"
+            if event == "[DONE]" and faulty("open"):
+                break
             if number == 3 and faulty("error"):
                 self.chunk('data: {"error":{"code":500,"message":"engine is dead","type":"server_error"}}\n\n')
                 break
@@ -164,6 +185,17 @@ sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
                 event = "<html>"
             self.chunk("data: " + (event if isinstance(event, str) else json.dumps(event)) + "\n\n")
         self.wfile.write(b"0\r\n\r\n")
+
+    def forever(self, head, piece, pause=0):
+        """Until the client goes away."""
+        self.close_connection = True
+        try:
+            self.wfile.write(head)
+            while True:
+                self.wfile.write(piece)
+                time.sleep(pause)
+        except OSError:
+            pass
 
     def chunk(self, text):
         data = text.encode()
@@ -182,10 +214,12 @@ sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
             if a.kind == "vllm":
                 choice.update(stop_reason=None, token_ids=[int(forced[i]) if i < len(forced) and a.fault != "unforced" else 100 + i % 50])
             yield {**head, "choices": [choice]}
-        usage = {"prompt_tokens": len(ids), "completion_tokens": n, "total_tokens": len(ids) + n}
+        usage = {"prompt_tokens": min(len(ids), 64) if faulty("truncated") else len(ids), "completion_tokens": n}
+        usage["total_tokens"] = sum(usage.values())
         if a.kind == "vllm":
-            usage["prompt_tokens_details"] = {"cached_tokens": hit}
-        yield {**head, "choices": [], "usage": usage}
+            usage["prompt_tokens_details"] = {"cached_tokens": len(ids) + 1 if faulty("cached") else hit}
+        if "stream_options" in body:
+            yield {**head, "choices": [], "usage": usage}
         yield "[DONE]"
 
     def sglang(self, body):

@@ -4,6 +4,7 @@
 
 #include "tests/support/catch.hpp"
 #include "workers/server/http/bodies.hpp"
+#include "workers/server/http/loop.hpp"
 
 namespace {
 
@@ -58,6 +59,27 @@ TEST_CASE("streams of random lines hold the same events wherever they are split"
     INFO(stream);
     REQUIRE(events_of(stream, sizes) == whole(stream));
   }
+}
+
+TEST_CASE("a byte order mark in front of a stream is no part of its first line") {
+  const std::string mark = "\xef\xbb\xbf";
+  for (const std::size_t part : {1, 2, 3, 4, 100})
+    CHECK(events_of(mark + "data: a\n\ndata: b\n\n", {part}) == Events{"a", "b"});
+  CHECK(events_of(mark.substr(0, 2) + "data: a\n\ndata: b\n\n", {1}) == Events{"b"});
+}
+
+TEST_CASE("what a server answers is kept up to a limit, errors up to a smaller one") {
+  const std::string part(std::size_t{1} << 20, 'x');
+  server::HttpAnswer page, error;
+  int pages = 0;
+  while (page.add(200, part)) ++pages;
+  CHECK(pages == 16);
+  CHECK_FALSE(error.add(500, part));
+  page.close({200, "stopped"});
+  error.close({500, "stopped"});
+  CHECK(page.problem() == "its answer stopped after 16777216 bytes: it is longer than 16 MiB");
+  CHECK(error.body.size() == server::HttpAnswer::kMostErrorBytes);
+  CHECK(error.problem() == "HTTP 500: " + std::string(300, 'x'));
 }
 
 TEST_CASE("an event without an end is refused before it fills the memory") {

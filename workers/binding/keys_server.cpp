@@ -18,8 +18,8 @@ std::vector<KeyRow> rows_of_start() {
        .where = kOnServer,
        .says =
            "Which of the tables [server.profile.NAME] the server is started by; takes the place "
-           "of policy. Such a table sets keys of server.*, server.env.NAME and "
-           "server.request.FIELD, and sim, the policy that backend sim has in its place."},
+           "of policy. Such a table sets keys of server.*, server.env.NAME, server.header.NAME "
+           "and server.request.FIELD, and sim, the policy that backend sim has in its place."},
       {.name = "server.command",
        .type = AnyText{},
        .fallback = optional("the server is at server.url"),
@@ -105,9 +105,9 @@ std::vector<KeyRow> rows_of_use() {
        .fallback = value("300"),
        .unit = "s",
        .where = kOnServer,
-       .says = "A turn that receives nothing for this long fails its cell: from when it is sent, "
-               "so with its time in the server's queue, and then between two pieces of its "
-               "stream; no part of a cell's identity."},
+       .says = "A turn that receives no token for this long fails its cell: from when it is sent, "
+               "so with its time in the server's queue, and then from its last token, whatever "
+               "else its stream brings; no part of a cell's identity."},
   };
 }
 

@@ -11,7 +11,8 @@ namespace {
 
 constexpr int kUsualLength = 16384;  // as for other backends
 const std::string kServer = "server.", kProfile = "server.profile", kProfiles = "server.profile.",
-                  kEnvironment = "server.env.", kRequest = "server.request.";
+                  kEnvironment = "server.env.", kRequest = "server.request.",
+                  kHeader = "server.header.";
 
 std::string chosen_profile(const sweep::ParamMap& params) {
   const auto chosen = params.find(kProfile);
@@ -28,14 +29,15 @@ std::pair<std::string, std::string> parts_of_profile_key(const std::string& key)
 void check_profile_key(const std::string& key, const sweep::Param& param) {
   const auto [name, what] = parts_of_profile_key(key);
   const std::string full = kServer + what;
-  const bool free = full.starts_with(kEnvironment) || full.starts_with(kRequest);
+  const bool free =
+      full.starts_with(kEnvironment) || full.starts_with(kRequest) || full.starts_with(kHeader);
   if (what == "sim" || free || (sweep_keys().has(full) && full != kProfile)) return;
   std::vector<std::string> known = {"sim"};
   for (const std::string& each : sweep_keys().names())
     if (each.starts_with(kServer) && each != kProfile) known.push_back(each.substr(kServer.size()));
   throw sweep::SpecError(sweep::to_text(param.where) + ": a server's profile cannot set \"" + what +
                          '"' + sweep::suggestion(what, known) + "; it sets " +
-                         sweep::joined(known) + ", env.NAME and request.FIELD");
+                         sweep::joined(known) + ", env.NAME, header.NAME and request.FIELD");
 }
 
 [[noreturn]] void fail_unknown_profile(const sweep::ParamMap& params,
@@ -105,6 +107,7 @@ class ServerBinder {
     config_.model_file = in_.file("server.model_file");
     bind_place();
     bind_environment();
+    bind_headers();
     bind_request();
     config_.chain = bind_chain(in_, config_);
     config_.reset = bind_reset(in_, config_);
@@ -182,25 +185,24 @@ class ServerBinder {
     }
   }
 
-  /// Values of the environment are part of a cell's identity, and stand in its archive.
-  void refuse_secret(const std::string& key) {
-    for (const std::string_view end : {"TOKEN", "KEY", "SECRET", "PASSWORD"})
-      if (key.ends_with(end))
-        in_.fail(key,
-                 "would stand in every archive: export it where kvsweep starts, servers inherit "
-                 "that environment");
-  }
-
   void bind_environment() {
     Placeholders fill = placeholders({"port"});
     for (const auto& [key, param] : params_) {
       if (!key.starts_with(kEnvironment)) continue;
-      refuse_secret(key);
       const std::string text = sweep::bare_text(in_.free(key));
       config_.environment[key.substr(kEnvironment.size())] = fill.filled(key, text);
       in_.record(key, without_paths({fill.identified(key, text)}));
     }
     used_.insert(fill.used().begin(), fill.used().end());
+  }
+
+  /// refuse_secrets() has seen that these are names of variables, which no archive needs.
+  void bind_headers() {
+    constexpr std::string_view kFrom = "env:";
+    for (const auto& [key, param] : params_)
+      if (key.starts_with(kHeader))
+        config_.headers[key.substr(kHeader.size())] =
+            sweep::bare_text(in_.free(key)).substr(kFrom.size());
   }
 
   /// Fields of a turn's body whose values the trace and the sweep's own keys give.
@@ -312,7 +314,7 @@ BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& docum
   config.model = in.profile("model", [&](const std::string& name) {
                      return profiles.model_config(name);
                    }).shape;
-  config.cost_model = "kernels";  // where no policy stands for it in a plan
+  config.cost_model = "kernels";  // for plans alone
   config.engine.kv.num_blocks = static_cast<int>(
       backends::kv_pool_tokens(config.gpu, config.model) / config.engine.kv.block_size + 1);
   config.engine.scheduler.max_model_len =

@@ -31,6 +31,10 @@ void require_priorities(const ParamBinder& in, const server::ServerConfig& serve
 /// would see no tool, and sweep::SpecError where its requests lack what it cannot do without.
 void require_visible_tools(const ParamBinder& in, const ExperimentConfig& config);
 
+/// Throws sweep::SpecError, which shows no value, for a key of server.* that holds a password, a
+/// token or a key, and for a header whose value is not "env:VARIABLE".
+void refuse_secrets(const sweep::ParamMap& written);
+
 BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& document,
                            std::int64_t arrival_seed, Profiles& profiles);
 

@@ -31,7 +31,7 @@ class MetricsReader final : public server::HttpHandler {
   void read_if_due(Nanos now) {
     if (now < due()) return;
     due_ = now + kPeriod;
-    page_.clear();
+    page_ = {};
     asked_ = http_.start({session_.url() + "/metrics", {}}, *this);
   }
   /// Waits for one more sample.
@@ -44,11 +44,18 @@ class MetricsReader final : public server::HttpHandler {
     while (asked_ && clock.now() < deadline) http_.run_until(deadline);
   }
 
-  void on_bytes(int, std::string_view bytes, Nanos) override { page_ += bytes; }
+  bool on_bytes(int status, std::string_view bytes, Nanos) override {
+    return page_.add(status, bytes);
+  }
   void on_end(const server::HttpEnd& end, Nanos at) override {
     asked_.reset();
-    if (end.status != 200 || !end.error.empty()) return;
-    const server::ServerSample now = session_.dialect().sample(server::MetricsPage(page_));
+    page_.close(end);
+    if (!page_.ok()) {
+      ++failed_;
+      problem_ = page_.problem();
+      return;
+    }
+    const server::ServerSample now = session_.dialect().sample(server::MetricsPage(page_.body));
     sweep::TelemetryRow& row = rows_.emplace_back();
     row.t_s = engine::to_seconds(at);
     row.kv_used_pct = 100 * now.kv_used;
@@ -61,6 +68,11 @@ class MetricsReader final : public server::HttpHandler {
   }
 
   std::vector<sweep::TelemetryRow> take() { return std::move(rows_); }
+  /// What was wrong with samples that are missing; empty where none is.
+  std::string problem() const {
+    if (asked_) return "the last sample was not answered within 5 s";
+    return failed_ == 0 ? "" : std::to_string(failed_) + " samples are missing: " + problem_;
+  }
   double forwards() const { return forwards_; }
 
  private:
@@ -72,11 +84,13 @@ class MetricsReader final : public server::HttpHandler {
   server::HttpLoop& http_;
   const server::Session& session_;
   std::optional<server::HttpLoop::Id> asked_;
-  std::string page_;
+  server::HttpAnswer page_;
   server::ServerSample before_;
   std::vector<sweep::TelemetryRow> rows_;
   double forwards_ = sweep::kNotObserved;
   Nanos due_{0};
+  int failed_ = 0;
+  std::string problem_;  // of the last that failed
 };
 
 /// The tokens of jobs whose answers are not the recorded ones throughout: the server's own, or ones
@@ -186,6 +200,16 @@ class ServerCell {
     sweep::CellResult result = recorder_.take(streams_.token_gaps_s(), metrics_.take());
     const auto events = static_cast<double>(streams_.token_events());
     result.figures.push_back({"token_events", events, "", true});
+    if (const std::string missing = metrics_.problem(); !missing.empty())
+      result.notes.push_back({"server_metrics", session_.without_secrets(missing), true});
+    if (const int untold = streams_.untold(); untold > 0)
+      result.notes.push_back(
+          {"token_times",
+           "which event brought how many tokens is not told for " + std::to_string(untold) +
+               " of " + std::to_string(ended_) +
+               " turns: times are those of events, tokens are counted by the server, and TPOT and "
+               "ITL spread them evenly over a turn's events",
+           true});
     if (chains_) add_chains(result);
     result.figures.push_back({"forwards", metrics_.forwards(), "", true});
     return result;
@@ -234,8 +258,8 @@ class ServerCell {
     if (chains_ && !forced_) chains_->add(spec, turn.answer.ids);
     const server::Answer& answer = turn.answer;
     recorder_.add({spec, turn.sent, turn.first_token, turn.last_token,
-                   static_cast<int>(spec.prompt.size()), answer.tokens, answer.cached_tokens,
-                   answer.host_tokens, answer.preemptions});
+                   static_cast<int>(spec.prompt.size()), answer.tokens, turn.tokens_at_first,
+                   answer.cached_tokens, answer.host_tokens, answer.preemptions});
     ++ended_;
     client_.on_finished(spec, turn.last_token);
   }
@@ -246,8 +270,9 @@ class ServerCell {
     for (std::size_t i = 0; i < std::min(ids.size(), wanted.size()); ++i)
       if (ids[i] != server::kUnknownToken && ids[i] != wanted[i])
         throw server::TurnFailed("server.chain \"forced\": the server generated token " +
-                                 std::to_string(ids[i]) + ", and " + std::to_string(wanted[i]) +
-                                 " was demanded");
+                                     std::to_string(ids[i]) + ", and " + std::to_string(wanted[i]) +
+                                     " was demanded",
+                                 static_cast<int>(i));
   }
 
   void report(bool serving) {
@@ -261,7 +286,7 @@ class ServerCell {
   server::Session& session_;
   const RunHooks& hooks_;
   engine::WallClock clock_;
-  server::HttpLoop http_{clock_};
+  server::HttpLoop http_{clock_, session_.headers()};
   MetricsReader metrics_;
   ClientRecorder recorder_;
   std::optional<OwnChains> chains_;

@@ -26,6 +26,14 @@ double sum_of(const std::vector<sweep::TurnRow>& turns, Member member) {
   return std::accumulate(values.begin(), values.end(), 0.0);
 }
 
+/// NaN where nothing was seen: an answer that comes in one event has no time per token.
+void add_seen(Figures& figures, const std::string& name, const std::vector<double>& values) {
+  if (!std::ranges::all_of(values, [](double value) { return std::isnan(value); }))
+    return figures.add_distribution(name, values);
+  for (const char* part : {"_mean_s", "_p50_s", "_p99_s", "_max_s"})
+    figures.add(name + part, sweep::kNotObserved, "s");
+}
+
 void add_jobs(Figures& figures, const std::vector<sweep::JobRow>& jobs,
               const std::vector<sweep::TurnRow>& turns) {
   std::vector<double> wall, of_turns, first_token;
@@ -39,7 +47,7 @@ void add_jobs(Figures& figures, const std::vector<sweep::JobRow>& jobs,
   figures.add_distribution("jct_wall", wall);
   figures.add_distribution("jct_turns", of_turns);
   figures.add_distribution("ttft", values_of(turns, &sweep::TurnRow::ttft_s));
-  figures.add_distribution("tpot", values_of(turns, &sweep::TurnRow::tpot_s));
+  add_seen(figures, "tpot", values_of(turns, &sweep::TurnRow::tpot_s));
   figures.add_distribution("first_token", first_token);
   const double prompt = sum_of(turns, &sweep::TurnRow::prompt_tok),
                output = sum_of(turns, &sweep::TurnRow::output_tok);
@@ -93,8 +101,8 @@ void ClientRecorder::add(const SeenTurn& seen) {
   row.last = spec.last_turn;
   row.gap_s = spec.last_turn ? 0 : to_seconds(turn.gap);
   row.ttft_s = row.t_first_token_s - row.t_arrive_s;
-  if (row.output_tok > 1)
-    row.tpot_s = (row.t_finish_s - row.t_first_token_s) / (row.output_tok - 1);
+  if (row.output_tok > seen.tokens_at_first)
+    row.tpot_s = (row.t_finish_s - row.t_first_token_s) / (row.output_tok - seen.tokens_at_first);
   if (spec.tool != engine::ToolId::none)
     row.tool = workload_.tools[static_cast<std::size_t>(spec.tool)];
 
@@ -130,7 +138,7 @@ sweep::CellResult ClientRecorder::take(std::span<const double> token_gaps_s,
   if (!samples.empty() && std::isnan(preemptions)) preemptions = samples.back().preemptions;
   figures.add("preemptions", preemptions, "");
   figures.add("running_peak", running, "");
-  figures.add_distribution("itl", {token_gaps_s.begin(), token_gaps_s.end()});
+  add_seen(figures, "itl", {token_gaps_s.begin(), token_gaps_s.end()});
   figures.add_distribution("client_late", values_of(turns_, &sweep::TurnRow::late_s));
 
   sweep::CellResult result;

@@ -15,6 +15,7 @@ struct SeenTurn {
   engine::RequestSpec spec;  // without its tokens
   engine::Nanos sent{0}, first_token{0}, last_token{0};
   int prompt_tokens = 0, output_tokens = 0;
+  double tokens_at_first = 1;        // of the output, with its first token
   std::optional<int> cached_tokens;  // of the prompt, in all caches
   std::optional<int> host_tokens;    // those of them from host memory
   std::optional<int> preemptions;

@@ -10,6 +10,8 @@
 #include <fstream>
 #include <system_error>
 
+#include "workers/server/streams.hpp"
+
 namespace server {
 namespace {
 
@@ -84,6 +86,14 @@ std::vector<engine::TokenId> made_prompt(int tokens, std::uint64_t seed, std::ui
   return ids;
 }
 
+SecretHeaders secrets_of(const ServerConfig& config) {
+  try {
+    return SecretHeaders(config.headers);
+  } catch (const std::runtime_error& missing) {
+    throw WrongServer(missing.what());  // nothing is measured until it is set
+  }
+}
+
 std::string ends_with_name(const std::string& path) {
   return std::filesystem::path(path).filename().string();
 }
@@ -91,7 +101,11 @@ std::string ends_with_name(const std::string& path) {
 }  // namespace
 
 Session::Session(const ServerConfig& config, const Place& place)
-    : config_(config), place_(place), dialect_(make_dialect(config.kind)), http_(clock_) {
+    : config_(config),
+      place_(place),
+      secrets_(secrets_of(config)),
+      dialect_(make_dialect(config.kind)),
+      http_(clock_, secrets_.lines()) {
   end_orphans();
   try {
     if (config_.url.empty())
@@ -215,15 +229,24 @@ Answer Session::ask(int tokens, std::uint64_t seed) {
   call.last = true;
   call.max_tokens = kOutput;
   call.prompt = prompt;
-  const HttpAnswer whole =
-      fetch_for(longest_answer(), dialect_->turn_path(), dialect_->turn_body(call, config_));
-  if (!whole.ok()) throw BadAnswer(dialect_->turn_path() + ": " + whole.problem());
-  Answer answer;
-  SseParser().feed(whole.body, [&](std::string_view data) { dialect_->take(data, answer); });
-  if (!answer.closed || answer.tokens != kOutput)
-    throw BadAnswer("it answered a prompt of " + std::to_string(prompt.size()) + " tokens with " +
-                    std::to_string(answer.tokens) + " tokens, not " + std::to_string(kOutput));
-  return answer;
+  try {
+    return answer_of(call);
+  } catch (const TurnFailed& failed) {
+    throw BadAnswer(dialect_->turn_path() + ": " + failed.what());
+  }
+}
+
+Answer Session::answer_of(const TurnCall& call) {
+  constexpr Nanos kBetweenLooks = std::chrono::milliseconds(100);
+  TurnStreams streams(http_, *dialect_, config_, url_);
+  streams.start(call, 0, clock_.now(), kLongestControl);  // it may wait for a compilation
+  while (true) {
+    http_.run_until(clock_.now() + kBetweenLooks);
+    if (place_.stop.stop_requested()) throw StartAbandoned();
+    const std::vector<EndedTurn> ended = streams.take_ended();
+    if (!ended.empty()) return ended.front().answer;
+    streams.check_silence(clock_.now());
+  }
 }
 
 std::vector<engine::TokenId> Session::forcible(const std::vector<engine::TokenId>& ids) {
@@ -251,23 +274,18 @@ std::size_t Session::forced_until(std::span<const engine::TokenId> ids) {
   call.max_tokens = static_cast<int>(ids.size());
   call.prompt = prompt;
   call.forced = ids;
-  const HttpAnswer whole =
-      fetch_for(longest_answer(), dialect_->turn_path(), dialect_->turn_body(call, config_));
-  Answer answer;
-  std::string problem = whole.ok() ? "" : whole.problem();
   try {
-    if (whole.ok())
-      SseParser().feed(whole.body, [&](std::string_view data) { dialect_->take(data, answer); });
-  } catch (const BadAnswer& error) {
-    problem = error.what();
-  }
-  if (problem.empty() && answer.tokens == call.max_tokens) return ids.size();
-  if (problem.find("grammar") == std::string::npos || answer.tokens >= call.max_tokens)
+    answer_of(call);
+    return ids.size();
+  } catch (const TurnFailed& failed) {
+    const bool one_cannot = std::string_view(failed.what()).find("grammar") != std::string::npos &&
+                            failed.tokens < call.max_tokens;
+    if (one_cannot) return static_cast<std::size_t>(failed.tokens);
     throw ServerFailed(
         with_log("server.chain \"forced\": the server cannot be asked which tokens "
                  "it can be made to generate: " +
-                 problem));
-  return static_cast<std::size_t>(answer.tokens);
+                 std::string(failed.what())));
+  }
 }
 
 bool Session::empty_caches(Reset how, const std::stop_token& stop) {
@@ -297,16 +315,13 @@ void Session::require_alive(std::chrono::milliseconds patience) {
 
 std::string Session::with_log(const std::string& what) const {
   const std::string lines = owned() ? last_lines(place_.log, log_start_) : "";
-  return lines.empty() ? what : what + "; the end of " + place_.log + ": " + lines;
+  const std::string told = secrets_.redacted(what);
+  return lines.empty() ? told
+                       : told + "; the end of " + place_.log + ": " + secrets_.redacted(lines);
 }
 
 HttpAnswer Session::fetch(const std::string& path, const std::optional<std::string>& body) {
   return fetch_for(kLongestControl, path, body);
-}
-
-/// The first prompt of a size may wait for a compilation.
-Nanos Session::longest_answer() const {
-  return std::max(kLongestControl, engine::from_seconds(config_.silent_s));
 }
 
 HttpAnswer Session::fetch_for(Nanos longest, const std::string& path,
@@ -315,6 +330,7 @@ HttpAnswer Session::fetch_for(Nanos longest, const std::string& path,
   HttpAnswer answer =
       http_.fetch({url_ + path, body.value_or(""), body.has_value()}, longest, stopped);
   if (stopped()) throw StartAbandoned();
+  answer.body = secrets_.redacted(std::move(answer.body));
   return answer;
 }
 

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "workers/server/dialect/dialect.hpp"
+#include "workers/server/secret_headers.hpp"
 #include "workers/server/supervisor/supervisor.hpp"
 
 namespace server {
@@ -58,12 +59,14 @@ class Session {
   static constexpr std::chrono::milliseconds kUntilItsEndIsKnown{2000};
   /// Throws ServerFailed when the server's process has ended, or does within `patience`.
   void require_alive(std::chrono::milliseconds patience = {});
-  /// `what`, with the end of the server's log behind it.
+  /// The lines "Name: value" of every request. Their values must not be told.
+  const std::vector<std::string>& headers() const { return secrets_.lines(); }
+  std::string without_secrets(const std::string& text) const { return secrets_.redacted(text); }
+  /// `what`, with the end of the server's log behind it, and without secrets.
   std::string with_log(const std::string& what) const;
   HttpAnswer fetch(const std::string& path, const std::optional<std::string>& body = {});
 
  private:
-  engine::Nanos longest_answer() const;
   /// Throws StartAbandoned when the cell's stop is requested meanwhile.
   HttpAnswer fetch_for(engine::Nanos longest, const std::string& path,
                        const std::optional<std::string>& body);
@@ -77,11 +80,14 @@ class Session {
   void warm_up();
   /// The answer to a prompt of its own, `tokens` long.
   Answer ask(int tokens, std::uint64_t seed);
+  /// Throws TurnFailed.
+  Answer answer_of(const TurnCall& call);
   /// How many of the ids it generates, in their order, until one that it cannot.
   std::size_t forced_until(std::span<const engine::TokenId> ids);
 
   ServerConfig config_;
   Place place_;
+  SecretHeaders secrets_;
   std::unique_ptr<Dialect> dialect_;
   engine::WallClock clock_;
   HttpLoop http_;

@@ -1,5 +1,6 @@
 #include "workers/server/streams.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace server {
@@ -8,76 +9,114 @@ using engine::Nanos;
 
 class TurnStreams::Stream final : public HttpHandler {
  public:
-  Stream(TurnStreams& all, const TurnCall& call, std::uint64_t tag, Nanos now)
+  Stream(TurnStreams& all, const TurnCall& call, std::uint64_t tag, Nanos now, Nanos patience)
       : all_(all),
         name_("turn " + std::to_string(call.turn + 1) + " of job " + call.job_id),
+        sent_tokens_(static_cast<int>(call.prompt.size())),
         wanted_(call.max_tokens),
-        last_heard_(now) {
+        last_token_(now),
+        patience_(patience),
+        arrivals_(call.max_tokens) {
     turn_.tag = tag;
     turn_.sent = now;
   }
 
-  void on_bytes(int status, std::string_view bytes, Nanos at) override {
-    last_heard_ = at;
-    begun_ = true;
+  bool on_bytes(int status, std::string_view bytes, Nanos at) override {
     bytes_ += bytes.size();
+    bytes_since_token_ += bytes.size();
     if (status != 200) {
-      refusal_.body += bytes;
-      return;
+      refused_.emplace(refused_.value_or(at));
+      return refusal_.add(status, bytes);
     }
-    if (!problem_.empty()) return;
     try {
       events_.feed(bytes, [&](std::string_view data) { take(data, at); });
     } catch (const std::exception& error) {
       problem_ = error.what();
     }
+    return problem_.empty();
   }
 
   void on_end(const HttpEnd& end, Nanos) override {
-    refusal_.end = end;
-    if (end.status != 200 && end.error.empty()) problem_ = refusal_.problem();
-    const bool stopped = end.status == 200 && (!turn_.answer.closed || !end.error.empty());
-    if (problem_.empty() && stopped)
-      problem_ = "the stream stopped after " + std::to_string(turn_.answer.tokens) + " of " +
-                 std::to_string(wanted_) + " tokens, " + std::to_string(bytes_) + " bytes" +
-                 (end.error.empty() ? "" : ": " + end.error);
-    if (problem_.empty() && !end.error.empty()) problem_ = end.error;
-    if (problem_.empty() && turn_.answer.tokens != wanted_)
-      problem_ = "it has " + std::to_string(turn_.answer.tokens) + " tokens, and " +
-                 std::to_string(wanted_) + " were asked for (finish_reason " +
-                 turn_.answer.finish_reason + ')';
+    refusal_.close(end);
+    if (problem_.empty()) problem_ = problem_at(end);
     all_.end(*this);
   }
 
+  /// Why it is not waited for any longer; empty where it is.
+  std::string impatience(Nanos now, Nanos silent) const {
+    constexpr Nanos kForReasons = std::chrono::seconds(5);  // of a refusal
+    if (refused_ && now - *refused_ > std::min(silent, kForReasons)) return refusal_.problem();
+    const Nanos waited = now - last_token_;
+    if (waited <= (bytes_ == 0 ? std::max(silent, patience_) : silent)) return {};
+    const std::string for_s =
+        std::to_string(waited / std::chrono::seconds(1)) + " s (server.silent_s)";
+    if (bytes_ == 0) return "nothing received since it was sent, for " + for_s;
+    return (arrived_ ? "its stream has stood still for " : "no token since it was sent, for ") +
+           for_s + ", " + progress() + ", of which " + std::to_string(bytes_since_token_) +
+           " hold none";
+  }
+
   HttpLoop::Id id = 0;
-  const std::string& name() const { return name_; }
+  TurnFailed failure(const std::string& problem) const {
+    return {name_ + ": " + problem, turn_.answer.tokens};
+  }
   const std::string& problem() const { return problem_; }
-  Nanos last_heard() const { return last_heard_; }
-  bool has_begun() const { return begun_; }
+  const TokenTimes& times() const { return times_; }
   EndedTurn& turn() { return turn_; }
 
  private:
   void take(std::string_view data, Nanos at) {
-    const int before = turn_.answer.tokens;
+    const Answer& answer = turn_.answer;
     all_.dialect_.take(data, turn_.answer);
-    const int tokens = turn_.answer.tokens - before;
-    if (tokens <= 0) return;
-    ++all_.token_events_;
-    if (before == 0) {
-      turn_.first_token = at;
-    } else {
-      all_.token_gaps_s_.push_back(engine::to_seconds(at - turn_.last_token) / tokens);
+    if (arrivals_.add(answer, at)) {
+      last_token_ = at;
+      arrived_ = true;
+      bytes_since_token_ = 0;
     }
-    turn_.last_token = at;
+    if (arrivals_.too_many())
+      throw BadAnswer("it sends more tokens than the " + std::to_string(wanted_) +
+                      " that were asked for");
+  }
+
+  std::string progress() const {
+    return "after " + std::to_string(std::max(turn_.answer.tokens, turn_.answer.texts)) + " of " +
+           std::to_string(wanted_) + " tokens, " + std::to_string(bytes_) + " bytes";
+  }
+
+  /// What is wrong with an answer that has ended; empty where nothing is, and its times are known.
+  std::string problem_at(const HttpEnd& end) {
+    if (end.status != 200) return refusal_.problem();
+    if (!turn_.answer.closed || !end.error.empty()) {
+      const std::string missing = all_.dialect_.closing();
+      return "the stream stopped " + progress() +
+             (turn_.answer.closed ? "" : ", without the " + missing + " that closes it") +
+             (events_.inside_event() ? ": no empty line ends its last event" : "") +
+             (end.error.empty() ? "" : ": " + end.error);
+    }
+    try {
+      const std::string wrong = contradiction(turn_.answer, sent_tokens_);
+      if (!wrong.empty()) return wrong;
+      times_ = arrivals_.settle(turn_.answer);
+    } catch (const BadAnswer& error) {
+      return error.what();
+    }
+    turn_.answer.tokens = wanted_;
+    turn_.first_token = times_.first;
+    turn_.last_token = times_.last;
+    turn_.tokens_at_first = times_.at_first;
+    return {};
   }
 
   TurnStreams& all_;
   std::string name_;
-  int wanted_;
-  Nanos last_heard_;
-  bool begun_ = false;
-  std::size_t bytes_ = 0;
+  int sent_tokens_, wanted_;
+  Nanos last_token_, patience_;  // before any token: when it was sent
+  bool arrived_ = false;         // a token has
+  std::size_t bytes_ = 0, bytes_since_token_ = 0;
+  std::optional<Nanos> refused_;
   SseParser events_;
+  Arrivals arrivals_;
+  TokenTimes times_;
   EndedTurn turn_;
   HttpAnswer refusal_;
   std::string problem_;
@@ -91,33 +130,32 @@ TurnStreams::~TurnStreams() {
   for (const auto& [tag, stream] : streams_) http_.cancel(stream->id);
 }
 
-void TurnStreams::start(const TurnCall& call, std::uint64_t tag, Nanos now) {
-  auto stream = std::make_unique<Stream>(*this, call, tag, now);
+void TurnStreams::start(const TurnCall& call, std::uint64_t tag, Nanos now, Nanos patience) {
+  auto stream = std::make_unique<Stream>(*this, call, tag, now, patience);
   stream->id =
       http_.start({url_ + dialect_.turn_path(), dialect_.turn_body(call, config_), true}, *stream);
   streams_.emplace(tag, std::move(stream));
 }
 
 void TurnStreams::end(Stream& stream) {
-  if (!stream.problem().empty() && failure_.empty())
-    failure_ = stream.name() + ": " + stream.problem();
+  if (!stream.problem().empty() && !failure_) failure_ = stream.failure(stream.problem());
+  const TokenTimes& times = stream.times();
+  token_gaps_s_.insert(token_gaps_s_.end(), times.gaps_s.begin(), times.gaps_s.end());
+  token_events_ += times.events;
+  untold_ += times.told_apart ? 0 : 1;
   ended_.push_back(std::move(stream.turn()));
 }
 
 std::vector<EndedTurn> TurnStreams::take_ended() {
   for (const EndedTurn& each : ended_) streams_.erase(each.tag);
-  if (!failure_.empty()) throw TurnFailed(failure_);
+  if (failure_) throw TurnFailed(*failure_);
   return std::exchange(ended_, {});
 }
 
 void TurnStreams::check_silence(Nanos now) const {
   for (const auto& [tag, stream] : streams_) {
-    const double silent_s = engine::to_seconds(now - stream->last_heard());
-    if (silent_s <= config_.silent_s) continue;
-    const std::string what = stream->has_begun() ? "its stream has stood still for "
-                                                 : "nothing received since it was sent, for ";
-    throw TurnFailed(stream->name() + ": " + what + std::to_string(static_cast<int>(silent_s)) +
-                     " s (server.silent_s)");
+    const std::string why = stream->impatience(now, engine::from_seconds(config_.silent_s));
+    if (!why.empty()) throw stream->failure(why);
   }
 }
 

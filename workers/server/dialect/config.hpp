@@ -55,7 +55,8 @@ struct ServerConfig {
   std::vector<std::string> command;  // words; empty: the server is at `url`
   std::string url;                   // "http://host:8000", without a final slash
   std::map<std::string, std::string> environment;
-  std::map<std::string, Scalar> request;  // fields added to each turn's body; dots nest
+  std::map<std::string, std::string> headers;  // by name, the environment variables of their values
+  std::map<std::string, Scalar> request;       // fields added to each turn's body; dots nest
   std::string version;
   std::string model;                 // name in requests; empty: none is sent
   std::string model_file;            // weights that the command names; empty: none
@@ -69,7 +70,7 @@ struct ServerConfig {
 
   /// What makes one server another: equal values are served by one start.
   auto start() const {
-    return std::tie(kind, command, url, environment, version, model, model_file);
+    return std::tie(kind, command, url, environment, headers, version, model, model_file);
   }
 };
 

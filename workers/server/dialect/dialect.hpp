@@ -33,14 +33,23 @@ inline constexpr engine::TokenId kUnknownToken = std::numeric_limits<engine::Tok
 
 /// What has been received of a turn's answer. Fields that the server does not report stay empty.
 struct Answer {
-  int tokens = 0;
-  std::vector<engine::TokenId> ids;  // of the tokens, where the server sends them
+  int tokens = 0;                      // that came, as far as events tell how many they bring
+  int texts = 0, blanks = 0;           // events with text, and without
+  int blank_ends = 0;                  // those without text that say why the answer ends
+  std::vector<engine::TokenId> ids;    // of the tokens, where the server sends them
+  std::optional<int> reported_tokens;  // the server's count at the end
+  std::optional<int> prompt_tokens;
+  std::optional<int> total_tokens;   // of prompt and answer
   std::optional<int> cached_tokens;  // prompt tokens found in its caches
   std::optional<int> host_tokens;    // those of them that came from host memory
   std::optional<int> preemptions;
   std::string finish_reason;
   bool closed = false;  // the last event has come
 };
+
+/// What contradicts the request, of `sent` prompt tokens, in what a server counted; empty where
+/// nothing does.
+std::string contradiction(const Answer& answer, int sent);
 
 /// What a server says of itself.
 struct ServerFacts {
@@ -71,6 +80,8 @@ class Dialect {
   virtual std::string turn_body(const TurnCall& turn, const ServerConfig& config) const = 0;
   /// Takes the data of one event of a turn's stream. Throws BadAnswer.
   void take(std::string_view data, Answer& answer) const;
+  /// What ends a stream, for people.
+  virtual std::string closing() const { return "[DONE]"; }
   /// Whether each token of a vocabulary can be demanded (TurnCall::forced).
   virtual bool forces_every_token() const { return true; }
   virtual std::string health_path() const { return "/health"; }

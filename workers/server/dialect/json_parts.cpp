@@ -1,6 +1,7 @@
 #include "workers/server/dialect/json_parts.hpp"
 
 #include <charconv>
+#include <cmath>
 #include <limits>
 
 namespace server {
@@ -52,6 +53,24 @@ void append_ids(std::span<const engine::TokenId> ids, std::string& text) {
   if (!ids.empty()) text.pop_back();
 }
 
+/// Whether the value of "error" reports one: some servers send the key with every event.
+bool says_something(const json& error) {
+  return !error.empty() && error != json(false) && error != json(0) && error != json("");
+}
+
+json object_of(std::string_view text, const std::string& what) {
+  using Event = json::parse_event_t;
+  const auto shallow = [&](int depth, Event event, json&) {
+    if (depth >= kDeepest && (event == Event::object_start || event == Event::array_start))
+      throw BadAnswer(what + " is JSON of more than " + std::to_string(kDeepest) + " levels");
+    return true;
+  };
+  json value = json::parse(text, shallow, false);
+  if (!value.is_object())
+    throw BadAnswer(what + " is no JSON object: " + std::string(text.substr(0, 200)));
+  return value;
+}
+
 }  // namespace
 
 void Dialect::take(std::string_view data, Answer& answer) const {
@@ -71,29 +90,56 @@ ServerFacts Dialect::facts(const Fetch& fetch, const ServerConfig& config) const
 }
 
 json event_of(std::string_view data) {
-  json event = json::parse(data, nullptr, false);
-  if (!event.is_object())
-    throw BadAnswer("an event of its stream is no JSON object: " +
-                    std::string(data.substr(0, 200)));
+  json event = object_of(data, "an event of its stream");
+  const bool is_error = event.value("object", json()) == "error";
   const auto error = event.find("error");
-  if (error != event.end()) throw BadAnswer("it reports an error: " + error->dump().substr(0, 500));
+  if (is_error || (error != event.end() && says_something(*error)))
+    throw BadAnswer("it reports an error: " + (is_error ? event : *error).dump().substr(0, 500));
   return event;
 }
 
 json fetched(const Fetch& fetch, const std::string& path) {
   const HttpAnswer answer = fetch(path, std::nullopt);
   if (!answer.ok()) throw BadAnswer(path + ": " + answer.problem());
-  json body = json::parse(answer.body, nullptr, false);
-  if (!body.is_object())
-    throw BadAnswer(path + ": it is no JSON object: " + answer.body.substr(0, 200));
-  return body;
+  return object_of(answer.body, path + ": it");
 }
 
 std::optional<int> number_at(const json& object, const char* key) {
   if (!object.is_object()) return std::nullopt;
   const auto found = object.find(key);
   if (found == object.end() || !found->is_number()) return std::nullopt;
-  return found->get<int>();
+  const double value = found->get<double>();
+  if (value != std::floor(value) || value < 0 || value > std::numeric_limits<int>::max())
+    return std::nullopt;
+  return static_cast<int>(value);
+}
+
+std::optional<int> count_at(const json& object, const char* key) {
+  const std::optional<int> count = number_at(object, key);
+  const bool given = object.is_object() && !object.value(key, json()).is_null();
+  if (given && !count)
+    throw BadAnswer(std::string("it reports ") + key + " as " +
+                    object.at(key).dump().substr(0, 40) + ", which is no count of tokens");
+  return count;
+}
+
+std::string contradiction(const Answer& answer, int sent) {
+  const auto number = [](int count) { return std::to_string(count); };
+  const int prompt = answer.prompt_tokens.value_or(sent);
+  if (prompt != sent)
+    return "it counts " + number(prompt) + " tokens of a prompt of which " + number(sent) +
+           " were sent: it has " + (prompt < sent ? "cut it off" : "added to it");
+  const int cached = answer.cached_tokens.value_or(0), host = answer.host_tokens.value_or(0);
+  if (cached > sent)
+    return "it reports " + number(cached) + " cached tokens of a prompt of " + number(sent);
+  if (host > cached)
+    return "it reports " + number(host) + " tokens from host memory, and " + number(cached) +
+           " cached ones in all";
+  const int sum = sent + answer.reported_tokens.value_or(answer.tokens);
+  if (answer.total_tokens.value_or(sum) != sum)
+    return "it reports " + number(*answer.total_tokens) + " tokens in all, and " + number(sum) +
+           " of prompt and answer";
+  return {};
 }
 
 std::string body_with(json body, const TurnCall& turn, const ServerConfig& config,
@@ -104,6 +150,7 @@ std::string body_with(json body, const TurnCall& turn, const ServerConfig& confi
       if (c == '.') c = '/';
     body[json::json_pointer(pointer)] = filled(value, turn);
   }
+  if (body.value("stream_options", json()) == false) body.erase("stream_options");
   std::string text = body.dump();
   constexpr std::size_t kBytesOfAnId = 7;
   text.reserve(text.size() + turn.prompt.size() * kBytesOfAnId + 32);

@@ -45,10 +45,13 @@ class LlamaCpp final : public Dialect {
               {"stream", true},
               {"return_tokens", true}};
     // Of the last event, which would otherwise repeat the prompt as text.
-    body["response_fields"] = {"stop", "stop_type", "tokens_predicted", "timings"};
+    body["response_fields"] = {"stop", "stop_type", "tokens_predicted", "tokens_evaluated",
+                               "timings"};
     if (!turn.forced.empty()) body["grammar"] = grammar_of(turn.forced);
     return body_with(std::move(body), turn, config, "prompt");
   }
+
+  std::string closing() const override { return "event with stop_type"; }
 
   /// Its grammars let no token through that stands for part of a character or ends a text.
   bool forces_every_token() const override { return false; }
@@ -60,13 +63,14 @@ class LlamaCpp final : public Dialect {
     const auto reason = event.find("stop_type");
     if (reason != event.end() && timings != event.end()) {
       answer.closed = true;
-      if (const auto tokens = number_at(event, "tokens_predicted")) grow(answer, *tokens);
+      if (const auto tokens = count_at(event, "tokens_predicted")) grow(answer, *tokens);
       answer.finish_reason = *reason;
-      answer.cached_tokens = number_at(*timings, "cache_n");
+      answer.prompt_tokens = count_at(event, "tokens_evaluated");
+      answer.cached_tokens = count_at(*timings, "cache_n");
       return;
     }
     const auto ids = event.find("tokens");
-    const auto tokens = number_at(event, "tokens_predicted");
+    const auto tokens = count_at(event, "tokens_predicted");
     if (ids == event.end() || !ids->is_array() || !tokens)
       throw BadAnswer("an event of its stream has no tokens: " + std::string(data.substr(0, 200)));
     grow(answer, *tokens - static_cast<int>(ids->size()));

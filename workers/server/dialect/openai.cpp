@@ -1,5 +1,7 @@
 // The OpenAI completions API, and vLLM's extensions of it.
+#include <algorithm>
 #include <charconv>
+#include <limits>
 #include <system_error>
 
 #include "workers/server/dialect/json_parts.hpp"
@@ -23,10 +25,10 @@ class OpenAi : public Dialect {
     }
     const json event = event_of(data);
     const auto choices = event.find("choices");
+    const json usage = event.value("usage", json());
+    take_usage(usage, answer);
     if (choices != event.end() && choices->is_array() && !choices->empty())
-      take_choice(choices->front(), event, answer);
-    const auto usage = event.find("usage");
-    if (usage != event.end() && usage->is_object()) take_usage(*usage, answer);
+      take_choice(choices->front(), count_at(usage, "completion_tokens"), answer);
   }
 
   ServerFacts ask_facts(const Fetch& fetch, const ServerConfig&) const override {
@@ -49,26 +51,52 @@ class OpenAi : public Dialect {
     return body;
   }
 
-  /// Events are tokens unless the server sends ids or counts.
-  virtual int tokens_in(const json& choice, const json&, Answer&) const {
-    const auto text = choice.find("text");
-    return text != choice.end() && text->is_string() &&
-           !text->get_ref<const std::string&>().empty();
-  }
+  /// Takes the ids of a choice's tokens; false where it has none.
+  virtual bool take_ids(const json&, Answer&) const { return false; }
 
  private:
-  void take_choice(const json& choice, const json& event, Answer& answer) const {
-    answer.tokens += tokens_in(choice, event, answer);
-    const auto reason = choice.find("finish_reason");
-    if (reason != choice.end() && reason->is_string()) answer.finish_reason = *reason;
+  /// `count`: of the tokens so far, where the event tells it.
+  void take_choice(const json& choice, std::optional<int> count, Answer& answer) const {
+    if (!choice.is_object())
+      throw BadAnswer("an event of its stream has a choice that is no object");
+    const json reason = choice.value("finish_reason", json()), text = choice.value("text", json());
+    if (reason.is_string()) answer.finish_reason = reason;
+    if (!take_ids(choice, answer) && count && answer.ids.empty())
+      answer.tokens = std::max(answer.tokens, *count);
+    if (text.is_string() && !text.get_ref<const std::string&>().empty())
+      ++answer.texts;
+    else if (choice.contains("text"))
+      ++(reason.is_string() ? answer.blank_ends : answer.blanks);
   }
 
   static void take_usage(const json& usage, Answer& answer) {
-    if (const auto count = number_at(usage, "completion_tokens")) answer.tokens = *count;
-    const auto details = usage.find("prompt_tokens_details");
-    if (details == usage.end()) return;
-    if (const auto cached = number_at(*details, "cached_tokens")) answer.cached_tokens = cached;
+    if (!usage.is_object()) return;
+    const json details = usage.value("prompt_tokens_details", json());
+    const auto most = std::int64_t{number_at(usage, "prompt_tokens").value_or(kNoLimit)} +
+                      number_at(usage, "completion_tokens").value_or(kNoLimit);
+    refuse_impossible(usage, most);
+    take(answer.prompt_tokens, count_at(usage, "prompt_tokens"));
+    take(answer.reported_tokens, count_at(usage, "completion_tokens"));
+    take(answer.total_tokens, count_at(usage, "total_tokens"));
+    take(answer.cached_tokens, count_at(details, "cached_tokens"));
   }
+  static void take(std::optional<int>& kept, std::optional<int> given) {
+    if (given) kept = given;
+  }
+
+  /// Counts of tokens, also those of details, are none above `most`, all of the prompt and of the
+  /// answer. The total is checked at the end: some servers send that of the end from the start on.
+  static void refuse_impossible(const json& counts, std::int64_t most) {
+    for (const auto& [key, value] : counts.items()) {
+      if (value.is_object()) refuse_impossible(value, most);
+      if (!key.ends_with("_tokens") || count_at(counts, key.c_str()).value_or(0) <= most) continue;
+      if (key != "total_tokens" && key != "cached_tokens")
+        throw BadAnswer("it reports " + key + " as " + value.dump() +
+                        ", more than prompt and answer have");
+    }
+  }
+
+  static constexpr int kNoLimit = std::numeric_limits<int>::max();
 };
 
 /// As analysis/python/kvsweep_forced.py reads them, which runs within the server.
@@ -154,11 +182,12 @@ class Vllm final : public OpenAi {
     return body;
   }
 
-  int tokens_in(const json& choice, const json& event, Answer& answer) const override {
+  bool take_ids(const json& choice, Answer& answer) const override {
     const auto ids = choice.find("token_ids");
-    if (ids == choice.end() || !ids->is_array()) return OpenAi::tokens_in(choice, event, answer);
+    if (ids == choice.end() || !ids->is_array()) return false;
     for (const json& id : *ids) answer.ids.push_back(id.get<engine::TokenId>());
-    return static_cast<int>(ids->size());
+    answer.tokens += static_cast<int>(ids->size());
+    return true;
   }
 };
 

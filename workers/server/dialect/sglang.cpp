@@ -26,15 +26,24 @@ class SgLang final : public Dialect {
     }
     const json event = event_of(data);
     const json meta = event.value("meta_info", json());
-    const auto tokens = number_at(meta, "completion_tokens");
+    const auto tokens = count_at(meta, "completion_tokens");
     if (!tokens)
       throw BadAnswer("an event of its stream has no meta_info.completion_tokens: " +
                       std::string(data.substr(0, 200)));
+    if (*tokens < answer.tokens)
+      throw BadAnswer("its count of tokens goes from " + std::to_string(answer.tokens) + " to " +
+                      std::to_string(*tokens));
     answer.tokens = *tokens;
     take_ids(event, answer);
-    answer.cached_tokens = number_at(meta, "cached_tokens");
-    answer.host_tokens = number_at(meta.value("cached_tokens_details", json()), "host");
-    answer.preemptions = number_at(meta, "num_retractions");
+    const json details = meta.value("cached_tokens_details", json());
+    answer.prompt_tokens = count_at(meta, "prompt_tokens");
+    answer.cached_tokens = count_at(meta, "cached_tokens");
+    answer.host_tokens = count_at(details, "host");
+    const auto device = count_at(details, "device");
+    if (device.value_or(0) > answer.cached_tokens.value_or(0))
+      throw BadAnswer("it reports " + std::to_string(*device) + " cached tokens on the GPU, and " +
+                      std::to_string(answer.cached_tokens.value_or(0)) + " in all");
+    answer.preemptions = count_at(meta, "num_retractions");
     const json reason = meta.value("finish_reason", json());
     if (reason.is_object()) answer.finish_reason = reason.value("type", "");
   }

@@ -2,10 +2,25 @@
 
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace server {
 
+namespace {
+
+constexpr std::string_view kMark = "\xef\xbb\xbf";
+
+}  // namespace
+
 void SseParser::feed(std::string_view bytes, const OnData& on_data) {
+  // A byte order mark before the first line is no part of it.
+  for (; mark_ < kMark.size() && !bytes.empty(); bytes.remove_prefix(1)) {
+    if (bytes.front() != kMark[mark_]) {
+      line_ = kMark.substr(0, std::exchange(mark_, kMark.size()));
+      break;
+    }
+    ++mark_;
+  }
   while (!bytes.empty()) {
     if (after_cr_ && bytes.front() == '\n') bytes.remove_prefix(1);
     after_cr_ = false;

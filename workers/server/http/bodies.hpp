@@ -22,6 +22,8 @@ class SseParser {
 
   /// Throws BadAnswer when an event is longer than kMostEventBytes.
   void feed(std::string_view bytes, const OnData& on_data);
+  /// Whether an event has begun, or a line has, that nothing has ended.
+  bool inside_event() const { return has_data_ || !line_.empty(); }
 
   static constexpr std::size_t kMostEventBytes = std::size_t{16} << 20;
 
@@ -31,6 +33,7 @@ class SseParser {
   std::string line_;  // the part of a line that has arrived
   std::string data_;
   bool has_data_ = false;
+  std::size_t mark_ = 0;   // bytes of a byte order mark that have come
   bool after_cr_ = false;  // an LF now belongs to the line that has ended
 };
 

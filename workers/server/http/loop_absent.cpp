@@ -6,7 +6,7 @@ namespace server {
 
 class HttpLoop::Curl {};
 
-HttpLoop::HttpLoop(const engine::Clock&) {
+HttpLoop::HttpLoop(const engine::Clock&, const std::vector<std::string>&) {
   throw engine::InputError("this kvsweep was built without libcurl, which backend server needs");
 }
 HttpLoop::~HttpLoop() = default;

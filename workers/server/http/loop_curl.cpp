@@ -57,9 +57,24 @@ void allow_many_files() {
 
 using Headers = std::unique_ptr<curl_slist, ListCloser>;
 
-Headers json_headers() {
-  curl_slist* list = curl_slist_append(nullptr, "Content-Type: application/json");
-  return Headers(curl_slist_append(list, "Expect:"));  // no wait before a large prompt is sent
+Headers headers_of(const std::vector<std::string>& lines) {
+  curl_slist* list = nullptr;
+  for (const std::string& line : lines) list = curl_slist_append(list, line.c_str());
+  return Headers(list);
+}
+
+Headers headers_of_posts(std::vector<std::string> lines) {
+  lines.emplace_back("Content-Type: application/json");
+  lines.emplace_back("Expect:");  // no wait before a large prompt is sent
+  return headers_of(lines);
+}
+
+/// The value of a header line if it is this one, in small letters; empty for another.
+std::string value_of(std::string_view line, std::string_view name) {
+  std::string text(line.substr(0, std::min(line.find_last_not_of(" \t\r\n") + 1, line.size())));
+  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  if (!text.starts_with(name) || text.size() <= name.size() || text[name.size()] != ':') return {};
+  return text.substr(std::min(text.find_first_not_of(" \t", name.size() + 1), text.size()));
 }
 
 }  // namespace
@@ -68,8 +83,10 @@ Headers json_headers() {
 /// connections.
 class HttpLoop::Curl {
  public:
-  explicit Curl(const engine::Clock& clock)
+  Curl(const engine::Clock& clock, const std::vector<std::string>& headers)
       : clock_(clock),
+        headers_(headers_of(headers)),
+        headers_of_posts_(server::headers_of_posts(headers)),
         epoll_(checked(::epoll_create1(EPOLL_CLOEXEC), "epoll_create1")),
         timer_(checked(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC | TFD_NONBLOCK),
                        "timerfd_create")),
@@ -139,6 +156,8 @@ class HttpLoop::Curl {
     Id id = 0;
     HttpHandler* handler = nullptr;
     HttpRequest request;
+    std::size_t header_bytes = 0;
+    std::string refusal;  // why its answer was not read to the end
     std::unique_ptr<CURL, EasyCloser> easy{curl_easy_init()};
   };
 
@@ -149,13 +168,16 @@ class HttpLoop::Curl {
     curl_easy_setopt(easy, CURLOPT_PRIVATE, &exchange);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Curl::on_write);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, &exchange);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Curl::on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, &exchange);
+    curl_easy_setopt(easy, CURLOPT_HTTPHEADER,
+                     (exchange.request.post ? headers_of_posts_ : headers_).get());
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
     curl_easy_setopt(easy, CURLOPT_PROXY, "");
     curl_easy_setopt(easy, CURLOPT_FORBID_REUSE, 1L);
     curl_easy_setopt(easy, CURLOPT_FRESH_CONNECT, 1L);
     curl_easy_setopt(easy, CURLOPT_HTTP_VERSION, CURL_HTTP_VERSION_1_1);
     if (!exchange.request.post) return;
-    curl_easy_setopt(easy, CURLOPT_HTTPHEADER, headers_.get());
     curl_easy_setopt(easy, CURLOPT_POSTFIELDSIZE_LARGE,
                      static_cast<curl_off_t>(exchange.request.body.size()));
     curl_easy_setopt(easy, CURLOPT_POSTFIELDS, exchange.request.body.data());
@@ -188,6 +210,7 @@ class HttpLoop::Curl {
       curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
       curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
       HttpEnd end{static_cast<int>(status), code == CURLE_OK ? "" : curl_easy_strerror(code)};
+      if (!exchange->refusal.empty()) end.error = exchange->refusal;
       HttpHandler& handler = *exchange->handler;
       cancel(exchange->id);
       guarded([&] { handler.on_end(end, clock_.now()); });
@@ -196,25 +219,37 @@ class HttpLoop::Curl {
 
   /// Exceptions must not pass through libcurl: the first is kept for run_until().
   template <class Work>
-  bool guarded(Work work) {
+  void guarded(Work work) {
     try {
       work();
-      return true;
     } catch (...) {
       if (!thrown_) thrown_ = std::current_exception();
-      return false;
     }
+  }
+
+  static std::size_t on_header(char* bytes, std::size_t one, std::size_t size, void* to) {
+    auto& exchange = *static_cast<Exchange*>(to);
+    const std::string_view line(bytes, one * size);
+    exchange.header_bytes += line.size();
+    if (exchange.header_bytes > kMostHeaderBytes)
+      exchange.refusal = "its headers are longer than 256 KiB";
+    const std::string encoding = value_of(line, "content-encoding");
+    if (!encoding.empty() && encoding != "identity")
+      exchange.refusal = "it is compressed (Content-Encoding: " + encoding.substr(0, 40) +
+                         "), which was not asked for";
+    return exchange.refusal.empty() ? line.size() : 0;
   }
 
   static std::size_t on_write(char* bytes, std::size_t one, std::size_t size, void* to) {
     auto& exchange = *static_cast<Exchange*>(to);
     long status = 0;
     curl_easy_getinfo(exchange.easy.get(), CURLINFO_RESPONSE_CODE, &status);
-    const bool well = exchange.loop->guarded([&] {
-      exchange.handler->on_bytes(static_cast<int>(status), {bytes, one * size},
-                                 exchange.loop->clock_.now());
+    bool more = false;
+    exchange.loop->guarded([&] {
+      more = exchange.handler->on_bytes(static_cast<int>(status), {bytes, one * size},
+                                        exchange.loop->clock_.now());
     });
-    return well ? one * size : 0;
+    return more ? one * size : 0;
   }
 
   static int on_socket(CURL*, curl_socket_t fd, int what, void* loop, void* known) {
@@ -238,8 +273,8 @@ class HttpLoop::Curl {
   }
 
   const engine::Clock& clock_;
+  Headers headers_, headers_of_posts_;
   Descriptor epoll_, timer_;
-  Headers headers_ = json_headers();
   std::optional<Nanos> curl_due_;
   std::unique_ptr<CURLM, MultiCloser> multi_;
   std::map<Id, std::unique_ptr<Exchange>> exchanges_;
@@ -247,7 +282,8 @@ class HttpLoop::Curl {
   Id last_id_ = 0;
 };
 
-HttpLoop::HttpLoop(const engine::Clock& clock) : curl_(std::make_unique<Curl>(clock)) {}
+HttpLoop::HttpLoop(const engine::Clock& clock, const std::vector<std::string>& headers)
+    : curl_(std::make_unique<Curl>(clock, headers)) {}
 HttpLoop::~HttpLoop() = default;
 HttpLoop::Id HttpLoop::start(HttpRequest request, HttpHandler& handler) {
   return curl_->start(std::move(request), handler);
@@ -260,9 +296,11 @@ HttpAnswer HttpLoop::fetch(HttpRequest request, Nanos longest,
   struct Collect final : HttpHandler {
     HttpAnswer answer;
     bool ended = false;
-    void on_bytes(int, std::string_view bytes, Nanos) override { answer.body += bytes; }
+    bool on_bytes(int status, std::string_view bytes, Nanos) override {
+      return answer.add(status, bytes);
+    }
     void on_end(const HttpEnd& end, Nanos) override {
-      answer.end = end;
+      answer.close(end);
       ended = true;
     }
   } collect;
