@@ -126,10 +126,18 @@ int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& wo
                    " cells, from 0");
 }
 
+bool has_logged_steps(const sweep::CellRecord& cell) {
+  const sweep::Note* note = sweep::find_named(cell.notes, "server_steps");
+  return cell.backend == "server" && note != nullptr && !note->text.empty();
+}
+
 void require_seen_steps(const sweep::CellRecord& cell) {
-  if (cell.backend == "server")
-    throw UsageError("cell " + std::to_string(cell.index) + " (" + cell.label +
-                     ") is of backend server, whose steps are not seen");
+  if (cell.backend != "server") return;
+  throw UsageError("cell " + std::to_string(cell.index) + " (" + cell.label +
+                   (has_logged_steps(cell)
+                        ? ") is of backend server: this shows blocks and queues, which a server "
+                          "does not log"
+                        : ") is of backend server, whose steps are not seen"));
 }
 
 void require_table(const sweep::CellRecord& cell, std::string_view table) {

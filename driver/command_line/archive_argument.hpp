@@ -36,7 +36,9 @@ std::vector<std::vector<analysis::ConfiguredCell>> selected_of_archives(
 /// Throws UsageError when no cell or more than one is meant.
 int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word);
 
-/// Throws UsageError for a cell of backend server, of which no step is seen.
+/// Whether the cell is of a server that has logged its steps.
+bool has_logged_steps(const sweep::CellRecord& cell);
+/// Throws UsageError for a cell of backend server: its blocks and queues are not seen.
 void require_seen_steps(const sweep::CellRecord& cell);
 /// Throws UsageError for a cell with a result at a level without this table.
 void require_table(const sweep::CellRecord& cell, std::string_view table);

@@ -31,7 +31,8 @@ struct Measured {
   std::size_t cells = 0;      // whose steps, or turns, are fitted
   std::size_t summaries = 0;  // without steps
   analysis::StepFit fit;
-  analysis::TurnFit turns{};  // of backend server, whose steps are not seen
+  analysis::TurnFit turns{};  // of backend server
+  std::string server = {};    // whose steps were logged: kind, version, how it schedules
 };
 
 std::vector<ConfiguredCell> finished(const sweep::ArchiveReader& reader, const Options& options) {
@@ -40,6 +41,15 @@ std::vector<ConfiguredCell> finished(const sweep::ArchiveReader& reader, const O
     return cell.record->status != sweep::CellStatus::ok;
   });
   return cells;
+}
+
+/// The kind, version and scheduling of a server that logged steps in this cell; empty for others.
+/// With asynchronous scheduling a step has the time of its own batch as well, and other constants.
+std::string logging_server(const sweep::CellRecord& cell) {
+  if (!has_logged_steps(cell)) return "";
+  const sweep::Note *server = sweep::find_named(cell.notes, "server"),
+                    *steps = sweep::find_named(cell.notes, "server_steps");
+  return server->text + ", " + steps->text.substr(0, steps->text.find(';'));
 }
 
 const char* fitted_table(const ConfiguredCell& cell) {
@@ -72,10 +82,19 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
                  rows.size(),
                  summaries,
                  {}};
+  std::set<std::string> servers;
+  std::size_t logged = 0;
   for (const int row : rows) {
     if (found.backend == "server") found.turns.add(reader.load_table(row, "turns"));
+    const std::int64_t before = found.fit.steps();
     found.fit.add(reader.load_table(row, "steps"), reader.load_table(row, "sched"));
+    if (found.backend != "server" || found.fit.steps() == before) continue;
+    ++logged;
+    servers.insert(logging_server(reader.cells()[static_cast<std::size_t>(row)]));
   }
+  if (logged == 0) return found;
+  found.server = terminal_text(only_one("server", servers));
+  found.cells = logged;
   return found;
 }
 
@@ -108,18 +127,19 @@ void print_constants(const Measured& found, const analysis::Plane& plane, std::o
   const auto slope = [&](std::size_t i, double unit) {
     return formatted("%.4g", i < plane.slopes.size() ? plane.slopes[i] * unit : 0.0);
   };
-  out << "\n[measured]\nmodel = \"" << found.model
-      << "\"\nbase_ms = " << formatted("%.4g", plane.intercept * 1e3)
+  out << "\n[measured]" << (found.server.empty() ? "" : "  # of " + found.server) << "\nmodel = \""
+      << found.model << "\"\nbase_ms = " << formatted("%.4g", plane.intercept * 1e3)
       << "\ntoken_us = " << slope(analysis::StepFit::tokens, 1e6)
       << "\nkv_token_ns = " << slope(analysis::StepFit::kv_tokens, 1e9)
       << "\npair_ps = " << slope(analysis::StepFit::pairs, 1e12) << '\n';
 }
 
-/// What turn times tell, where steps are not seen.
+/// What turn times tell, where steps were not logged.
 void print_turns(const Measured& found, std::ostream& out) {
   out << "MEASURED (server): " << found.turns.turns() << " turns of " << found.cells << " cells, "
       << found.model << " on " << found.gpu
-      << "\na server's steps are not seen, so there are no constants of a card; by turns, with "
+      << "\nthe server's steps were not logged, so there are no constants of a card; by turns, "
+         "with "
          "waiting and the work of other requests:\n\n";
   if (const auto plane = found.turns.ttft()) {
     const auto& slopes = plane->slopes;
@@ -138,7 +158,7 @@ void print_turns(const Measured& found, std::ostream& out) {
 }
 
 void print(const Measured& found, std::ostream& out) {
-  if (found.backend == "server") return print_turns(found, out);
+  if (found.backend == "server" && found.server.empty()) return print_turns(found, out);
   if (found.summaries != 0) {
     out << found.summaries
         << (found.summaries == 1 ? " cell is a summary, which has"
@@ -147,7 +167,8 @@ void print(const Measured& found, std::ostream& out) {
     if (found.cells == 0) return;
   }
   const bool real = found.backend != "sim";
-  out << (real ? "MEASURED" : "MODELLED") << " (" << found.backend << "): " << found.fit.steps()
+  out << (real ? "MEASURED" : "MODELLED") << " (" << found.backend
+      << (found.server.empty() ? "" : ", " + found.server) << "): " << found.fit.steps()
       << " steps of " << found.cells << " cells, " << found.model << " on " << found.gpu << "\n\n";
   std::optional<analysis::Plane> finest;
   for (std::size_t variables = 1; variables <= analysis::StepFit::count; ++variables)
@@ -157,7 +178,8 @@ void print(const Measured& found, std::ostream& out) {
     }
   // Constants of a card come from that card alone: on other backends `gpu` is only a label. Without
   // the term for KV the steps do not determine them.
-  if (found.backend == "cuda" && finest && finest->slopes.size() > analysis::StepFit::kv_tokens)
+  const bool of_card = found.backend == "cuda" || found.backend == "server";
+  if (of_card && finest && finest->slopes.size() > analysis::StepFit::kv_tokens)
     print_constants(found, *finest, out);
 }
 

@@ -65,7 +65,7 @@ MAY_INCLUDE = {
     "workers/server/http": "workers/engine/base posix",
     "workers/server/supervisor": "posix",
     "workers/server/dialect": "workers/server/http workers/engine/base json",
-    "workers/server": "workers/server/http workers/server/supervisor workers/server/dialect workers/engine/base posix",
+    "workers/server": "workers/server/http workers/server/supervisor workers/server/dialect workers/engine/base posix json",
     "workers/record": "workers/backends workers/engine/base workers/engine/step workers/workload sweeps/tables",
     "workers/cell": "workers/server workers/server/http workers/server/dialect workers/record workers/engine/base workers/engine/step workers/engine workers/policies workers/policies/estimators workers/workload "
                     "workers/workload/trace workers/model "

@@ -108,6 +108,29 @@ TEST_CASE("with server.match the sizes of engine.* are flags of the server's kin
         Words{"serve", "{port}", "-kvu", "-c", "16010", "-np", "8", "-b", "2048", "-ub", "2048"});
 }
 
+TEST_CASE("with server.steps the command has the scheduler class that writes steps") {
+  const auto words = [](const std::string& command) {
+    return bind(vllm(command).put("server.steps", true)).config.server->command;
+  };
+  CHECK(words("x {port}") ==
+        Words{"x", "{port}", "--scheduler-cls", "kvsweep.vllm.AsyncScheduler"});
+  CHECK(words("x {port} --no_async_scheduling").back() == "kvsweep.vllm.Scheduler");
+  CHECK(identity(vllm("x {port}").put("server.steps", false)) == identity(vllm("x {port}")));
+  CHECK(identity(vllm("x {port}").put("server.steps", true)) != identity(vllm("x {port}")));
+}
+
+TEST_CASE("server.steps is refused where no steps would be written, or others write them") {
+  const auto refused = [](ServerKeys world) { return refusal(world.put("server.steps", true)); };
+  CHECK_THAT(refused(vllm("x {port} --scheduler-cls=mine.S")),
+             StartsWith("cell.toml:") && Contains("so does its command: leave it out there"));
+  CHECK_THAT(refused(vllm("x {port}").set("server.env.KVSWEEP_STEPS", "f")),
+             Contains("server.env.KVSWEEP_STEPS"));
+  CHECK_THAT(refused(vllm("x {port}").set("server.kind", "sglang")), Contains("kind \"vllm\""));
+  ServerKeys elsewhere = vllm("");
+  elsewhere.drop("server.command");
+  CHECK_THAT(refused(elsewhere.set("server.url", "http://h")), Contains("which runs already"));
+}
+
 TEST_CASE("server.match is refused where it cannot be kept") {
   const auto refused = [](ServerKeys world, std::int64_t tokens = 8192) {
     if (tokens > 0) world.put("engine.kv_tokens", tokens);

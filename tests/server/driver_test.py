@@ -22,6 +22,11 @@ class Machine(Folder):
     def measure(self):
         return self.run("--archive", "a.h5", sweep_file="servers.toml", more=self.card)
 
+    def said(self, *words, code=0):
+        outcome = self.start(*words).wait()
+        expect_equal(outcome.code, code, f"exit code ({outcome})")
+        return outcome.out + outcome.err
+
 
 @case("a server is measured on the card that the driver names, without --as-sku")
 def measured():
@@ -37,6 +42,21 @@ def another_card():
         outcome = machine.measure()
         expect_equal(outcome.code, 4, f"exit code ({outcome})")
         expect_in("h200-141gb", outcome.err + outcome.out, "what is there")
+
+
+@case("steps that a server logs are stored, fitted and compared as those of other backends")
+def steps():
+    with Machine("NVIDIA H100 80GB HBM3", 81559) as machine:
+        machine.write("servers.toml", sweep_of({"a": "", "b": "--block-size 16"}, jps=(50,)).replace("[server]", "[server]\nsteps = true"))
+        expect_equal(machine.measure().code, 0, "exit code")
+        expect_equal(len(machine.names("a.h5.logs/*.steps.jsonl")), 1, "logs of steps")
+        fit = machine.said("fit", "a.h5")
+        expect_in("MEASURED (server, vllm 0.30.0, asynchronous): ", fit, "whose steps")
+        expect_in("steps of 2 cells", fit, "cells")
+        expect_in("us x scheduled tokens", fit, "costs")
+        expect_in("cell 0", machine.said("diff", "a.h5", "0", "1"), "the difference")
+        expect_in("which a server does not log", machine.said("trace", "a.h5", "0", "--steps", code=2), "what a trace needs")
+        machine.said("check", "a.h5")
 
 
 @case("a card of no profile is refused with its name")

@@ -21,6 +21,8 @@ ap.add_argument("--model", default="m")
 ap.add_argument("--yield-port")                   # FIFO, while it is there: tell it the port, and never listen
 ap.add_argument("--logits-processors", default="")
 ap.add_argument("--scheduling-policy", default="fcfs")
+ap.add_argument("--scheduler-cls", default="")     # a class that writes steps to the file KVSWEEP_STEPS
+ap.add_argument("--no-async-scheduling", action="store_true")
 ap.add_argument("--num-gpu-blocks-override", "--max-total-tokens", dest="pool", type=int, default=4096)
 ap.add_argument("--block-size", "--page-size", dest="block_size", type=int, default=16)
 ap.add_argument("--max-num-seqs", "--max-running-requests", dest="max_seqs", type=int, default=256)
@@ -63,6 +65,42 @@ def prefix_hit(ids):
             cached.add(tuple(ids[:end]))
         hits, computed = hits + n, computed + len(ids) - n
         return n
+
+
+class Steps:
+    """A log of steps as kvsweep.vllm writes it, of a server that computes one request at a time."""
+
+    def __init__(self):
+        path = os.environ.get("KVSWEEP_STEPS")
+        self.file = open(path, "a") if path and a.scheduler_cls and a.fault != "no-steps" else None
+        self.requests, self.cut = 0, False
+        self.write({"kvsweep_steps": 1 if a.fault == "old-steps" else 2, "vllm": a.version, "async": not a.no_async_scheduling, "block_size": BLOCK})
+
+    def write(self, line):
+        if self.file is None or self.cut:
+            return
+        self.cut = self.requests > 0 and faulty("cut-steps")
+        text = json.dumps({**line, "t": time.monotonic()}, separators=(",", ":")) + "\n"
+        self.file.write(text[:len(text) // 2] if self.cut else text)
+        self.file.flush()
+
+    def begin(self, id, prompt, hit):
+        with lock:
+            number, self.requests = self.requests, self.requests + 1
+            computed = prompt - hit
+            self.write({"ids": {number: f"cmpl-{id}-0-{number:08x}"}, "batch": [number if computed == 1 else [number, computed]],
+                        "tokens": computed, "new": [[number, hit, 0]], "run": running, "wait": 0, "plan_us": 7})
+        return number
+
+    def decode(self, number):
+        with lock:
+            self.write({"batch": [number], "tokens": 1, "run": running, "wait": 0, "plan_us": 7})
+
+    def end(self, number):
+        with lock:
+            if running == 1 and not a.no_async_scheduling:
+                self.write({"run": 1, "wait": 0})
+            self.write({"finished": [number], "run": running - 1, "wait": 0})
 
 
 class Handler(BaseHTTPRequestHandler):
@@ -208,8 +246,11 @@ sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
         if faulty("short"):
             n -= 1
         forced = body.get("vllm_xargs", {}).get("kvsweep_forced", "").split() if a.logits_processors else []
+        number = steps.begin(body.get("request_id", "r"), len(ids), hit)
         head = {"id": "cmpl-1", "object": "text_completion", "created": 1, "model": a.model}
         for i in range(n):
+            if i > 0:
+                steps.decode(number)
             choice = {"index": 0, "text": "x", "logprobs": None, "finish_reason": "length" if i + 1 == n else None}
             if a.kind == "vllm":
                 choice.update(stop_reason=None, token_ids=[int(forced[i]) if i < len(forced) and a.fault != "unforced" else 100 + i % 50])
@@ -221,6 +262,7 @@ sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
         if "stream_options" in body:
             yield {**head, "choices": [], "usage": usage}
         yield "[DONE]"
+        steps.end(number)
 
     def sglang(self, body):
         """SGLang's /generate: texts, ids and counts of the answer so far."""
@@ -238,6 +280,7 @@ class Server(ThreadingHTTPServer):
     daemon_threads, request_queue_size = True, 1024
 
 
+steps = Steps()
 print("scripted server, a replay of", a.kind, flush=True)
 if a.fault == "late":
     print("weights not found", flush=True)

@@ -87,6 +87,14 @@ std::vector<KeyRow> rows_of_use() {
        .neutral = "auto",
        .says = "How the server's caches are emptied between cells: by its own reset, which a probe "
                "checks, or else a restart; always by a restart; not at all."},
+      {.name = "server.steps",
+       .type = Flag{},
+       .fallback = value("false"),
+       .where = kOnServer,
+       .neutral = "false",
+       .says = "Starts vllm with a scheduler class that writes its steps, and stores them as "
+               "/steps and "
+               "/sched; the server needs analysis/python (docs/servers.md#steps)."},
       {.name = "server.vocabulary",
        .type = Whole{8, kMostOf32Bits},
        .fallback = computed("the vocabulary of the key model"),

@@ -324,6 +324,7 @@ BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& docum
   config.server->vocabulary =
       static_cast<std::uint32_t>(in.integer("server.vocabulary", config.model.vocab));
   bind_match(in, config);
+  bind_steps(in, *config.server);
   config.server->max_model_len = config.engine.scheduler.max_model_len;
   config.workload = bind_workload(in, config, static_cast<int>(config.server->vocabulary));
   set_arrival_seed(config, arrival_seed);

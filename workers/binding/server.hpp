@@ -24,6 +24,9 @@ bool server_names(const sweep::ParamMap& params, const std::string& key);
 /// engine.*, which the cell's engine gets as well.
 void bind_match(ParamBinder& in, ExperimentConfig& config);
 
+/// With server.steps: adds the scheduler class that writes steps behind the server's command.
+void bind_steps(ParamBinder& in, server::ServerConfig& server);
+
 /// Throws sweep::SpecError for priorities that a vLLM started here would not heed.
 void require_priorities(const ParamBinder& in, const server::ServerConfig& server);
 

@@ -1,6 +1,6 @@
-// server.match: the sizes of engine.* as flags of a server. And what vLLM's scheduling policies
-// demand of requests: priority, and Continuum's fork, which pins KV by what it reads from requests
-// and answers.
+// server.match: the sizes of engine.* as flags of a server. server.steps: its scheduler as one. And
+// what vLLM's scheduling policies demand of requests: priority, and Continuum's fork, which pins KV
+// by what it reads from requests and answers.
 #include <algorithm>
 #include <array>
 
@@ -78,6 +78,10 @@ std::string flags_in(const std::vector<std::string>& command) {
   return text + ' ';
 }
 
+bool has_flag(const std::string& flags, const std::string& flag) {
+  return flags.find(' ' + flag + ' ') != std::string::npos;
+}
+
 bool has_policy(const std::vector<std::string>& command, const std::string& policy) {
   return flags_in(command).find(" --scheduling-policy " + policy) != std::string::npos;
 }
@@ -114,6 +118,25 @@ void bind_match(ParamBinder& in, ExperimentConfig& config) {
   const auto block = static_cast<int>(sizes.block_size.value_or(config.engine.kv.block_size));
   config.engine.kv.block_size = block;
   config.engine.kv.num_blocks = static_cast<int>(*sizes.kv_tokens / block) + 1;
+}
+
+void bind_steps(ParamBinder& in, server::ServerConfig& server) {
+  const std::string key = "server.steps";
+  server.steps = in.boolean(key);
+  if (!server.steps) return;
+  if (server.kind != Kind::vllm)
+    in.fail(key, "needs server.kind \"vllm\", whose scheduler writes its steps with kvsweep.vllm");
+  if (!server.url.empty())
+    in.fail(key, "has no effect on the server at server.url, which runs already");
+  const std::string flags = flags_in(server.command);
+  if (has_flag(flags, "--scheduler-cls"))
+    in.fail(key, "gives the server --scheduler-cls, and so does its command: leave it out there");
+  if (server.environment.contains("KVSWEEP_STEPS"))
+    in.fail(key,
+            "says where steps are written, and so does server.env.KVSWEEP_STEPS: leave it out");
+  const bool sync = has_flag(flags, "--no-async-scheduling");
+  server.command.emplace_back("--scheduler-cls");
+  server.command.emplace_back(sync ? "kvsweep.vllm.Scheduler" : "kvsweep.vllm.AsyncScheduler");
 }
 
 void require_priorities(const ParamBinder& in, const server::ServerConfig& server) {

@@ -139,7 +139,7 @@ double stored_bytes(const ExperimentConfig& config, const CellEstimate& estimate
   const double step = config.backend == "sim" ? 18 : 50;
   double bytes = kCell;
   if (level >= sweep::RecordLevel::jobs) bytes += kJob * estimate.jobs + kTurn * estimate.turns;
-  if (level >= sweep::RecordLevel::all && config.backend != "server")
+  if (level >= sweep::RecordLevel::all && (!config.server || config.server->steps))
     bytes += step * estimate.steps + kShare * estimate.shares + kEventsOfTurn * estimate.turns;
   return bytes;
 }

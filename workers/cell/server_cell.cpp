@@ -6,6 +6,7 @@
 #include <set>
 
 #include "workers/cell/client.hpp"
+#include "workers/cell/server_steps.hpp"
 #include "workers/record/client_recorder.hpp"
 #include "workers/server/streams.hpp"
 
@@ -193,6 +194,7 @@ class ServerCell {
       report(true);
     }
     metrics_.read_last(clock_);
+    read_steps();
     report(false);
   }
 
@@ -211,6 +213,7 @@ class ServerCell {
                "ITL spread them evenly over a turn's events",
            true});
     if (chains_) add_chains(result);
+    if (steps_) add_server_steps(*steps_, zero_s_, load_.workload, result);
     result.figures.push_back({"forwards", metrics_.forwards(), "", true});
     return result;
   }
@@ -229,6 +232,25 @@ class ServerCell {
                  : "the server did not send the ids of " + tokens +
                        " generated tokens; recorded ids stand in their place",
          true});
+  }
+
+  /// The last lines come when the server has seen that no request is left.
+  void read_steps() {
+    constexpr Nanos kPatience = std::chrono::seconds(5), kBetween = std::chrono::milliseconds(50);
+    if (session_.step_log().empty() || hooks_.record < sweep::RecordLevel::all) return;
+    const Nanos deadline = clock_.now() + kPatience;
+    try {
+      while (true) {
+        steps_ = server::read_step_log(session_.step_log(), steps_from_, zero_s_);
+        const Nanos now = clock_.now();
+        if (steps_->idle || now > deadline) break;
+        clock_.wait_until(now + kBetween);
+      }
+    } catch (const std::runtime_error& error) {  // the turns were measured all the same
+      steps_.emplace().problem = error.what();
+    }
+    if (!steps_->idle && steps_->problem.empty())
+      steps_->problem = "its last line is not of an idle server";
   }
 
   void send(const engine::RequestSpec& spec) {
@@ -286,6 +308,8 @@ class ServerCell {
   server::Session& session_;
   const RunHooks& hooks_;
   engine::WallClock clock_;
+  double zero_s_ = server::monotonic_s() - engine::to_seconds(clock_.now());
+  std::int64_t steps_from_ = server::end_of_lines(session_.step_log());
   server::HttpLoop http_{clock_, session_.headers()};
   MetricsReader metrics_;
   ClientRecorder recorder_;
@@ -295,6 +319,7 @@ class ServerCell {
   std::map<std::uint64_t, engine::RequestSpec> running_;  // by tag
   std::map<engine::JobId, int> arrivals_;                 // a job's place in order of arrival
   std::uint64_t last_tag_ = 0, ended_ = 0;
+  std::optional<server::StepLog> steps_;
   server::TurnStreams streams_{http_, session_.dialect(), *config_.server, session_.url()};
 };
 

@@ -10,6 +10,7 @@
 #include <fstream>
 #include <system_error>
 
+#include "workers/server/step_log.hpp"
 #include "workers/server/streams.hpp"
 
 namespace server {
@@ -117,6 +118,7 @@ Session::Session(const ServerConfig& config, const Place& place)
     check_sizes();
     check_metrics();
     warm_up();
+    check_step_log();
   } catch (const BadAnswer& error) {
     require_alive(kUntilItsEndIsKnown);
     throw ServerFailed(with_log(std::string("the server: ") + error.what()));
@@ -134,6 +136,12 @@ void Session::launch() {
     launch.environment.push_back(name + '=' + with_port(value, port));
   if (!place_.devices.empty())
     launch.environment.push_back("CUDA_VISIBLE_DEVICES=" + place_.devices);
+  if (config_.steps) {
+    namespace fs = std::filesystem;
+    step_log_ = fs::absolute(fs::path(place_.log).replace_extension(".steps.jsonl"));
+    fs::remove(step_log_);  // of another server
+    launch.environment.push_back("KVSWEEP_STEPS=" + step_log_);
+  }
   launch.log = place_.log;
   log_start_ = size_of(place_.log);
   url_ = "http://127.0.0.1:" + port;
@@ -211,6 +219,15 @@ void Session::check_metrics() {
     if (!page.has(name))
       throw ServerFailed("the server's page /metrics lacks " + name +
                          ", which kvsweep reads: it is of a version that kvsweep does not know");
+}
+
+void Session::check_step_log() {
+  if (step_log_.empty()) return;
+  try {
+    read_step_log(step_log_, 0, monotonic_s());
+  } catch (const std::runtime_error& error) {
+    throw ServerFailed(with_log(std::string("server.steps: ") + error.what()));
+  }
 }
 
 /// Compilation and allocation happen at the first prompts of a size.

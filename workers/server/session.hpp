@@ -53,6 +53,8 @@ class Session {
   const std::string& url() const { return url_; }
   const Dialect& dialect() const { return *dialect_; }
   const ServerFacts& facts() const { return facts_; }
+  /// The file that its scheduler writes its steps to; empty where it writes none.
+  const std::string& step_log() const { return step_log_; }
   /// Whether it has a page of metrics.
   bool has_metrics() const { return has_metrics_; }
   /// Time for a dying server to end after its last answer broke off, on a busy machine.
@@ -77,6 +79,7 @@ class Session {
   void check_facts();
   void check_sizes();
   void check_metrics();
+  void check_step_log();
   void warm_up();
   /// The answer to a prompt of its own, `tokens` long.
   Answer ask(int tokens, std::uint64_t seed);
@@ -91,7 +94,7 @@ class Session {
   std::unique_ptr<Dialect> dialect_;
   engine::WallClock clock_;
   HttpLoop http_;
-  std::string url_;
+  std::string url_, step_log_;
   int port_ = 0, launches_ = 0;
   std::int64_t log_start_ = 0;
   std::optional<SupervisedServer> process_;

@@ -8,25 +8,33 @@ line says what wrote the file; then, per step, with fields left out that are 0 o
     t          s         monotonic clock when schedule() returned
     plan_us    us        that schedule() took
     log_us     us        that the line before this one took to be written
-    n, tokens            requests in the batch, tokens that it computes
-    kv, pairs            KV tokens that its attention reads, query-key pairs
+    ids                  {number: id of the request} of requests that the file has not named yet; below, requests are numbers
+    batch                the step's requests in scheduled order: a number alone computes 1 token, [number, tokens] several
+    tokens               that the batch computes
     run, wait            requests running and waiting after schedule()
-    new, resumed         [id, tokens to compute, tokens found in a cache, tokens of them found outside the GPU] of each
-    preempted, finished  ids
+    new, resumed         [number, tokens found in caches, tokens of them found outside the GPU] of each
+    preempted, finished  numbers
     loads, stores        copies from and to host memory that begin
 
-A server that is killed leaves at most one line cut off. Without KVSWEEP_STEPS nothing is written.
+A request has computed the tokens that were found for it and what it was scheduled to compute since; nothing once preempted. The two
+calls of schedule() behind one that does something have lines in any case: with asynchronous scheduling a batch's time lies between them.
+Lines are written to the disk once a second, and when no request is left. A server that is killed leaves at most one line cut off.
+Without KVSWEEP_STEPS nothing is written. `kvsweep run` starts servers so with `steps = true` in `[server]`.
 """
+import dataclasses
 import json
 import os
 import time
 
 import vllm
 from vllm.v1.core.sched.async_scheduler import AsyncScheduler as StockAsyncScheduler
+from vllm.v1.core.sched.output import SchedulerOutput
 from vllm.v1.core.sched.scheduler import Scheduler as StockScheduler
 
-VERSION = 1
+VERSION = 2
 FLUSH_S = 1.0
+FIELDS = {"num_scheduled_tokens", "total_num_scheduled_tokens", "scheduled_new_reqs", "scheduled_cached_reqs", "preempted_req_ids",
+          "finished_req_ids"}  # of a step, that lines are made of
 
 
 def found_outside(request):
@@ -35,47 +43,45 @@ def found_outside(request):
     return getattr(stats, "num_external_cached_tokens", 0) or 0
 
 
-def admitted(output, requests):
-    """(new, resumed): what stands in the line for requests that this step takes up."""
-    tokens = output.num_scheduled_tokens
-    new = [[r.req_id, tokens[r.req_id], r.num_computed_tokens, found_outside(requests.get(r.req_id))]
-           for r in output.scheduled_new_reqs]
-    cached = output.scheduled_cached_reqs
-    resumed = [[id, tokens[id], computed, 0]
-               for id, computed in zip(cached.req_ids, cached.num_computed_tokens) if id in cached.resumed_req_ids]
-    return new, resumed
-
-
-def work(output, requests):
-    """(kv, pairs) of a batch, from the tokens that each request has computed once it has run."""
-    kv = pairs = 0
-    for id, count in output.num_scheduled_tokens.items():
-        end = requests[id].num_computed_tokens
-        kv += end
-        pairs += count * (end - count) + count * (count + 1) // 2
-    return kv, pairs
-
-
 def copies(output):
     """(loads, stores): copies that vLLM's OffloadingConnector begins with this step."""
     meta = getattr(output, "kv_connector_metadata", None)
     return tuple(len(getattr(meta, name, None) or ()) for name in ("load_jobs", "store_jobs"))
 
 
-def line_of(scheduler, output):
-    """The line of a step; None where it does nothing."""
-    kv, pairs = work(output, scheduler.requests)
-    new, resumed = admitted(output, scheduler.requests)
+class Numbers:
+    """A small integer for each request that is not finished, from 0 in order of appearance."""
+
+    def __init__(self):
+        self.of, self.next, self.fresh = {}, 0, {}
+
+    def __call__(self, id):
+        number = self.of.get(id)
+        if number is None:
+            number = self.of[id] = self.next
+            self.next += 1
+            self.fresh[number] = id
+        return number
+
+    def take_fresh(self):
+        fresh, self.fresh = self.fresh, {}
+        return fresh
+
+
+def line_of(scheduler, output, numbers):
+    """What stands in the line of a step beside its times and the queues; empty where it does nothing."""
+    finished = [numbers.of.pop(id) for id in output.finished_req_ids if id in numbers.of]
+    cached, taken = output.scheduled_cached_reqs, [(r.req_id, r.num_computed_tokens) for r in output.scheduled_new_reqs]
+    again = [each for each in taken if each[0] in numbers.of]  # where the model runner takes resumed requests for new ones
+    again += [each for each in zip(cached.req_ids, cached.num_computed_tokens) if each[0] in cached.resumed_req_ids]
+    resumed = [[numbers(id), found, 0] for id, found in again]
+    batch = [numbers(id) if count == 1 else [numbers(id), count] for id, count in output.num_scheduled_tokens.items()]
+    new = [[numbers(id), found, found_outside(scheduler.requests.get(id))] for id, found in taken if (id, found) not in again]
+    preempted = [numbers(id) for id in output.preempted_req_ids or ()]
     loads, stores = copies(output)
-    line = {"n": len(output.num_scheduled_tokens), "tokens": output.total_num_scheduled_tokens, "kv": kv, "pairs": pairs,
-            "new": new, "resumed": resumed, "preempted": sorted(output.preempted_req_ids or ()),
-            "finished": sorted(output.finished_req_ids), "loads": loads, "stores": stores}
-    line = {name: value for name, value in line.items() if value}
-    if not line:
-        return None
-    line["run"] = len(scheduler.running)
-    line["wait"] = len(scheduler.waiting) + len(getattr(scheduler, "skipped_waiting", ()))
-    return line
+    line = {"ids": numbers.take_fresh(), "batch": batch, "tokens": output.total_num_scheduled_tokens, "new": new, "resumed": resumed,
+            "preempted": preempted, "finished": finished, "loads": loads, "stores": stores}
+    return {name: value for name, value in line.items() if value}
 
 
 class StepLog:
@@ -83,25 +89,42 @@ class StepLog:
 
     def __init__(self, path, scheduler):
         self.file = open(path, "a", buffering=1 << 16)
-        self.flushed = time.monotonic()
-        self.log_us = 0
-        self.write({"kvsweep_steps": VERSION, "vllm": vllm.__version__, "scheduler": type(scheduler).__bases__[1].__name__,
+        self.log_us, self.numbers, self.idle = 0, Numbers(), 2
+        self.write({"kvsweep_steps": VERSION, "vllm": vllm.__version__, "async": isinstance(scheduler, StockAsyncScheduler),
                     "block_size": scheduler.block_size, "t": time.monotonic()})
+        self.flush(time.monotonic())
 
     def write(self, line):
         self.file.write(json.dumps(line, separators=(",", ":")) + "\n")
 
+    def flush(self, now):
+        self.file.flush()
+        self.flushed = now
+
     def add(self, scheduler, output, began):
         planned = time.monotonic()
-        line = line_of(scheduler, output)
-        if line is None:
+        line = line_of(scheduler, output, self.numbers)
+        self.idle = 0 if line else self.idle + 1
+        if self.idle > 2:
             return
-        line.update(t=round(planned, 6), plan_us=round((planned - began) * 1e6), log_us=self.log_us)
+        running, waiting = len(scheduler.running), len(scheduler.waiting) + len(getattr(scheduler, "skipped_waiting", ()))
+        line.update(run=running, wait=waiting, t=round(planned, 6), plan_us=round((planned - began) * 1e6), log_us=self.log_us)
         self.write(line)
-        if planned - self.flushed > FLUSH_S:
-            self.file.flush()
-            self.flushed = planned
+        if planned - self.flushed > FLUSH_S or not (running or waiting or "batch" in line):
+            self.flush(planned)
         self.log_us = round((time.monotonic() - planned) * 1e6)
+
+
+def require_shape(scheduler, is_async):
+    """Ends the start of a server whose steps would not be written as they are."""
+    lacks = sorted(FIELDS - {each.name for each in dataclasses.fields(SchedulerOutput)})
+    lacks += [name for name in ("requests", "running", "waiting", "block_size") if not hasattr(scheduler, name)]
+    if lacks:
+        raise RuntimeError(f"kvsweep.vllm does not know the scheduler of vLLM {vllm.__version__}, which lacks {', '.join(lacks)}")
+    config = getattr(scheduler, "scheduler_config", None)
+    if bool(getattr(config, "async_scheduling", is_async)) != is_async:
+        raise RuntimeError("vLLM schedules " + ("synchronously here: give it --no-async-scheduling, and kvsweep.vllm.Scheduler"
+                                                if is_async else "asynchronously here: give it kvsweep.vllm.AsyncScheduler"))
 
 
 class Logged:
@@ -110,7 +133,10 @@ class Logged:
     def __init__(self, *args, **kwargs):
         super().__init__(*args, **kwargs)
         path = os.environ.get("KVSWEEP_STEPS")
-        self.step_log = StepLog(path, self) if path else None
+        self.step_log = None
+        if path:
+            require_shape(self, isinstance(self, StockAsyncScheduler))
+            self.step_log = StepLog(path, self)
 
     def schedule(self, *args, **kwargs):
         began = time.monotonic()
@@ -121,7 +147,7 @@ class Logged:
 
     def shutdown(self):
         if self.step_log is not None:
-            self.step_log.file.flush()
+            self.step_log.flush(time.monotonic())
         super().shutdown()
 
 

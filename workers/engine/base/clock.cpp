@@ -3,10 +3,11 @@
 #include <ctime>
 #include <thread>
 
+#include "workers/engine/base/monotonic.hpp"
+
 namespace engine {
-namespace {
-Nanos monotonic() { return std::chrono::steady_clock::now().time_since_epoch(); }
-}  // namespace
+
+Nanos monotonic_now() { return std::chrono::steady_clock::now().time_since_epoch(); }
 
 std::string utc_now() {
   const std::time_t now = std::chrono::system_clock::to_time_t(std::chrono::system_clock::now());
@@ -17,8 +18,8 @@ std::string utc_now() {
   return text;
 }
 
-WallClock::WallClock() : origin_(monotonic()) {}
-Nanos WallClock::now() const { return monotonic() - origin_; }
+WallClock::WallClock() : origin_(monotonic_now()) {}
+Nanos WallClock::now() const { return monotonic_now() - origin_; }
 void WallClock::wait_until(Nanos t) {
   if (const Nanos left = t - now(); left > Nanos{0}) std::this_thread::sleep_for(left);
 }

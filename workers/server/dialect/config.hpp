@@ -63,6 +63,7 @@ struct ServerConfig {
   std::optional<EngineSizes> match;  // what it must have (server.match); the command says so
   Chain chain = Chain::recorded;
   Reset reset = Reset::automatic;
+  bool steps = false;  // its scheduler writes its steps (server.steps); the command says so
   std::uint32_t vocabulary = 0;  // ids of prompts are below it
   int max_model_len = 0;         // longest turn, prompt and answer
   double ready_s = 900;          // longest start

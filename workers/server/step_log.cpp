@@ -1,0 +1,216 @@
+#include "workers/server/step_log.hpp"
+
+#include <algorithm>
+#include <fstream>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <unordered_map>
+#include <utility>
+
+#include "workers/engine/base/monotonic.hpp"
+
+namespace server {
+namespace {
+
+using nlohmann::json;
+
+constexpr int kVersion = 2;
+constexpr std::size_t kLongestLine = std::size_t{1} << 20, kLongestId = 1024, kMostShown = 80;
+
+/// A count from 0 on. Throws std::invalid_argument for anything else.
+int count_of(const json& value) {
+  constexpr auto kMost = std::numeric_limits<int>::max();
+  if (value.is_number_unsigned() && value.get<std::uint64_t>() <= std::uint64_t{kMost})
+    return value.get<int>();
+  throw std::invalid_argument("a count is " + value.dump().substr(0, 40));
+}
+
+int count_at(const json& line, const char* name) {
+  const auto found = line.find(name);
+  return found == line.end() ? 0 : count_of(*found);
+}
+
+double seconds_at(const json& line, const char* name) {
+  const json& value = line.at(name);
+  if (!value.is_number()) throw std::invalid_argument(std::string(name) + " is no number");
+  return value.get<double>();
+}
+
+/// The list of this name; empty where the line has none.
+const json& list_at(const json& line, const char* name) {
+  static const json kNone = json::array();
+  const auto found = line.find(name);
+  if (found == line.end()) return kNone;
+  if (!found->is_array()) throw std::invalid_argument(std::string(name) + " is no list");
+  return *found;
+}
+
+/// Follows the requests from line to line.
+class Follower {
+ public:
+  Follower(StepLog& log, double since_s) : log_(log), since_s_(since_s) {}
+
+  void take(const json& line) {
+    const json ids = line.value("ids", json::object());
+    for (const auto& [number, id] : ids.items())
+      introduce(std::stol(number), id.get<std::string>());
+    const double t_s = seconds_at(line, "t");
+    log_.idle = count_of(line.at("run")) == 0 && count_of(line.at("wait")) == 0;
+    if (t_s < since_s_) return;
+    LoggedStep step;
+    step.plan_s = count_at(line, "plan_us") * 1e-6;
+    step.running = count_of(line.at("run"));
+    step.waiting = count_of(line.at("wait"));
+    preempt(line, step);
+    admit(line, "new", Taken::fresh);
+    admit(line, "resumed", Taken::resumed);
+    schedule(line, step);
+    for (const json& number : list_at(line, "finished")) live_.erase(count_of(number));
+    calls_s_.push_back(t_s);
+    if (step.shares.empty() && step.preempted.empty()) return;
+    call_of_.push_back(calls_s_.size() - 1);
+    log_.steps.push_back(std::move(step));
+  }
+
+  /// Gives each step the time of its own batch, from one call of schedule() to the next: the call
+  /// that scheduled it or, where it was made while the batch before ran, the one behind that.
+  void end() {
+    const std::size_t behind = log_.async ? 1 : 0;
+    std::size_t known = 0;
+    for (; known < log_.steps.size(); ++known) {
+      LoggedStep& step = log_.steps[known];
+      const std::size_t start = call_of_[known] + (step.shares.empty() ? 0 : behind);
+      const std::size_t end = start + (step.shares.empty() ? 0 : 1);
+      if (end >= calls_s_.size()) break;
+      step.start_s = calls_s_[start];
+      step.end_s = calls_s_[end];
+    }
+    if (known < log_.steps.size() && log_.problem.empty())
+      log_.problem = "it ends before the last batch does";
+    log_.steps.resize(known);
+  }
+
+ private:
+  struct Request {
+    std::size_t index = 0;  // in StepLog::ids
+    int computed = 0;
+    Taken taken = Taken::again;  // until it is scheduled
+  };
+
+  void introduce(long number, const std::string& id) {
+    if (id.size() > kLongestId) throw std::invalid_argument("an id is too long");
+    live_[number] = {log_.ids.size()};
+    log_.ids.push_back(id);
+  }
+
+  Request& request(const json& number) {
+    const auto found = live_.find(count_of(number));
+    if (found == live_.end())
+      throw std::invalid_argument("request " + number.dump() + " has no id");
+    return found->second;
+  }
+
+  void preempt(const json& line, LoggedStep& step) {
+    for (const json& number : list_at(line, "preempted")) {
+      Request& victim = request(number);
+      step.preempted.push_back({victim.index, std::exchange(victim.computed, 0)});
+    }
+  }
+
+  void admit(const json& line, const char* name, Taken taken) {
+    for (const json& each : list_at(line, name)) {
+      Request& admitted = request(each.at(0));
+      admitted.computed = count_of(each.at(1));
+      admitted.taken = taken;
+    }
+  }
+
+  void schedule(const json& line, LoggedStep& step) {
+    int total = 0;
+    for (const json& each : list_at(line, "batch")) {
+      const int tokens = each.is_array() ? count_of(each.at(1)) : 1;
+      Request& found = request(each.is_array() ? each.at(0) : each);
+      if (tokens > std::numeric_limits<int>::max() - std::max(found.computed, total))
+        throw std::invalid_argument("a request has too many tokens");
+      step.shares.push_back(
+          {found.index, std::exchange(found.taken, Taken::again), tokens, found.computed});
+      found.computed += tokens;
+      total += tokens;
+    }
+    if (total != count_at(line, "tokens"))
+      throw std::invalid_argument("the batch has " + std::to_string(total) +
+                                  " tokens, and tokens is " +
+                                  std::to_string(count_at(line, "tokens")));
+  }
+
+  StepLog& log_;
+  double since_s_;
+  std::unordered_map<long, Request> live_;  // by number
+  std::vector<double> calls_s_;             // of schedule()
+  std::vector<std::size_t> call_of_;        // by step
+};
+
+/// The first line says what the others are.
+void take_head(std::istream& file, const std::string& path, StepLog& log) {
+  std::string line;
+  std::getline(file, line);
+  const json head = json::parse(line, nullptr, false);
+  if (!head.is_object() || !head.contains("kvsweep_steps"))
+    throw std::runtime_error(path + " does not begin as kvsweep.vllm begins a log of steps");
+  if (head["kvsweep_steps"] != kVersion)
+    throw std::runtime_error(path + " is a log of steps of version " +
+                             head["kvsweep_steps"].dump().substr(0, 20) +
+                             ", and this kvsweep reads version " + std::to_string(kVersion) +
+                             ": install analysis/python of the same source");
+  log.async = head.value("async", false);
+  log.block_size = count_at(head, "block_size");
+}
+
+}  // namespace
+
+double monotonic_s() { return engine::to_seconds(engine::monotonic_now()); }
+
+std::int64_t end_of_lines(const std::string& path) {
+  std::ifstream file(path, std::ios::binary | std::ios::ate);
+  const std::int64_t size = file ? static_cast<std::int64_t>(file.tellg()) : 0;
+  const std::int64_t from = std::max<std::int64_t>(0, size - std::int64_t{kLongestLine});
+  std::string tail(static_cast<std::size_t>(size - from), '\0');
+  file.seekg(from);
+  file.read(tail.data(), static_cast<std::streamsize>(tail.size()));
+  const std::size_t last = tail.rfind('\n');
+  return last == std::string::npos ? from : from + static_cast<std::int64_t>(last) + 1;
+}
+
+StepLog read_step_log(const std::string& path, std::int64_t from, double since_s) {
+  StepLog log;
+  std::ifstream file(path, std::ios::binary);
+  try {
+    take_head(file, path, log);
+  } catch (const std::logic_error& error) {
+    throw std::runtime_error(path + ": its first line: " + error.what());
+  } catch (const json::exception& error) {
+    throw std::runtime_error(path + ": its first line: " + error.what());
+  }
+  if (from > 0) file.seekg(from);
+  Follower follow(log, since_s);
+  std::string line;
+  while (log.problem.empty() && std::getline(file, line)) {
+    if (file.eof()) {
+      log.problem = "its last line is cut off";
+      break;
+    }
+    try {
+      if (line.size() > kLongestLine) throw std::invalid_argument("it is too long");
+      follow.take(json::parse(line));
+    } catch (const std::exception& error) {  // of JSON, or of what stands there
+      log.problem = std::string("a line is not as expected (") + error.what() +
+                    "): " + line.substr(0, kMostShown);
+    }
+  }
+  if (!log.problem.empty()) log.idle = false;
+  follow.end();
+  return log;
+}
+
+}  // namespace server
