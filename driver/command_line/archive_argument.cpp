@@ -22,7 +22,9 @@ sweep::Cell as_cell(const analysis::ConfiguredCell& configured) {
   sweep::Cell cell;
   cell.index = record.index;
   for (const auto& [key, value] : configured.config) cell.params[key] = {value, {}};
-  for (const auto& [key, value] : record.axes) cell.params[key] = {value, {}};
+  // The axis has a policy's label; the name that the sweep gives it is in the configuration.
+  for (const auto& [key, value] : record.axes)
+    if (key != "policy" || !cell.params.contains(key)) cell.params[key] = {value, {}};
   if (const auto profile = configured.value("server.profile"))
     cell.params["server.profile"] = {*profile, {}};
   cell.axes = record.axes;

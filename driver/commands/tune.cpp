@@ -166,7 +166,8 @@ int judge(Tuning& tuning, const Candidate& winner) {
   const sweep::TuneSpec& tune = tuning.tune;
   const TuneCells cells{{tune.policy, winner.name}, tune.train, tune.train + tune.held_out};
   TuneCells with_base = cells;
-  if (tune.policy != kTailBase) with_base.policies.push_back(kTailBase);
+  if (tune.policy != kTailBase && tuning.runs.can_run_base())
+    with_base.policies.push_back(kTailBase);
   const int code = tuning.runs.run(kHeldOut, with_base, tune.held_out_set);
   if (!is_over(code)) return code;
   const Scores scores = tuning.runs.scores(kHeldOut, cells);

@@ -65,6 +65,10 @@ class TuneRuns {
   TuneRuns(const Options& options, const TuneFolder& folder, const sweep::SweepSpec& spec)
       : options_(options), folder_(folder), spec_(spec), tune_(*spec.tune) {}
 
+  /// Whether kTailBase can run beside the candidates: --policy-plugin would be refused for it,
+  /// since it has no effect there.
+  bool can_run_base() const { return !options_.policy_plugin; }
+
   /// Runs what the archive (a file of the folder) lacks, with further assignments, and shows why it
   /// waits, fails or leaves cells. Returns the exit code of the run. Throws std::runtime_error when
   /// it is killed.

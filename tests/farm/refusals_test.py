@@ -102,7 +102,7 @@ def read_only_folder():
         for ranks in 1, 3:
             for archive in path, os.path.join(disk, "new.h5"):
                 outcome = folder.run("--archive", archive, ranks=ranks)
-                expect_refused(outcome, BAD_ARCHIVE, archive, "Read-only file system")
+                expect_refused(outcome, USAGE, archive, "Read-only file system")
         expect_equal(os.listdir(disk), ["a.h5"], "files")
         expect(folder.bytes_of(path) == before, "the archive has changed")
 

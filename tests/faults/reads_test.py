@@ -41,14 +41,10 @@ def reads_fail_once():
 @case("a result beside an archive that cannot be read once is not left out without a word")
 def shards_fail_once():
     with Campaign() as campaign, Folder(campaign.made) as folder:
-        # A plan that lacks the cells leaves their results beside the archive.
-        text = open(folder.file("faults.toml"), encoding="ascii").read()
-        with open(folder.file("faults.toml"), "w", encoding="ascii") as sweep:
-            sweep.write(text.replace("jobs = 3", "jobs = 2"))
-        must(folder.kvsweep("run", "faults.toml", "--archive", "part.h5"), "the run of another plan")
+        # A run whose merge fails leaves its results beside the archive.
+        folder.kvsweep("run", "faults.toml", "--archive", "part.h5", fault=f"rename:5:{EIO}:part.h5")
+        os.remove(folder.file("count"))
         shard = sorted(name for name in os.listdir(folder.file("part.h5.d")) if name.endswith(".h5"))[0]
-        with open(folder.file("faults.toml"), "w", encoding="ascii") as sweep:
-            sweep.write(text)
         code, _, err = folder.kvsweep("plan", "faults.toml", "--archive", "part.h5", fault=f"read:1:{EIO}:{shard}")
         expect_equal((code, "cannot read" in err), (1, True), f"the plan that cannot read a result ({err})")
 

@@ -247,7 +247,9 @@ TEST_CASE("assignments that are none are refused") {
   CHECK(complaint_of("engine.block_size") ==
         "--set: expected key=value, found \"engine.block_size\"");
   CHECK(complaint_of("=3") == "--set: expected key=value, found \"=3\"");
-  CHECK(complaint_of("jps=[1, 2]") == "--set: jps must be a single value, found [1, 2]");
+  CHECK(complaint_of("jps=[1, 2]") ==
+        "--set: jps must be a single value, found [1, 2]: several are an axis of the sweep file, "
+        "[axes] jps = [1, 2]");
   CHECK(complaint_of("jps=") == "--set: jps must be a single value, found nothing");
   CHECK(complaint_of("gpu=\"h100") == "--set: gpu must be a single value, found \"h100");
   CHECK(complaint_of("gpu=\xff").starts_with("--set: gpu must be UTF-8 text"));
