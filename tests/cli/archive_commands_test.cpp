@@ -211,7 +211,8 @@ TEST_CASE("a trace from the archive is the trace that the run wrote") {
 TEST_CASE("a report is refused where no folder can be, and leaves the file there as it is") {
   const FinishedRun run;
   const std::string before = run.read("tiny.h5");
-  run.check_refused({"report", "tiny.h5", "-o", "tiny.h5"}, 2, "tiny.h5: no folder can be there");
+  run.check_refused({"report", "tiny.h5", "-o", "tiny.h5"}, 2,
+                    "tiny.h5 is a file, and a folder is needed");
   CHECK(run.read("tiny.h5") == before);
 }
 
@@ -289,7 +290,7 @@ TEST_CASE("a comparison names what it divides, and refuses what it must not comp
   const auto lines = lines_of(run.said({"compare", "tiny.h5", "--by", "policy,jps"}));
   CHECK_THAT(lines.at(2), StartsWith("continuum") && Contains("fcfs"));
   run.check_refused({"compare", "tiny.h5", "--by", "jps"}, 2,
-                    "differ in policy: fcfs and continuum");
+                    "no two cells differ in jps and agree in the rest");
   run.check_refused({"compare", "tiny.h5", "--by", "policy", "--base", "jps=3"}, 2, "--base");
   REQUIRE(run.run({"run", "tiny.toml", "--archive", "big.h5", "--set", "engine.block_size=32"})
               .exit_code == 0);

@@ -101,7 +101,8 @@ TEST_CASE("what tables print as a policy, and runs as a cell, selects cells ever
 
 TEST_CASE("of several archives a filter is judged over all of them") {
   const Archives archives;
-  CHECK_THAT(archives.said({"compare", "a.h5", "b.h5", "--only", "policy=fcfs,pin,cpu_offload"}),
+  CHECK_THAT(archives.said({"compare", "a.h5", "b.h5", "--by", "policy,gpu,jps", "--only",
+                            "policy=fcfs,pin"}),
              Contains("first archive"));
   CHECK_THAT(archives.said({"compare", "a.h5", "b.h5", "--only", "policy=fcfs,continuum"}, 2),
              Contains("policy must be one of \"fcfs\", \"cpu_offload\", \"pin\""));
@@ -181,7 +182,7 @@ TEST_CASE("a sweep file's slip is told in a sentence") {
                !Contains("did you mean") && Contains("has: "));
 }
 
-TEST_CASE("--set takes one value, and says where several belong") {
+TEST_CASE("an assignment takes one value, and says where several belong") {
   const auto says = [](const std::string& set) { return refusal(small(), {"--set", set}); };
   CHECK_THAT(says("jps=1,3"),
              Contains("several are an axis of the sweep file, [axes] jps = [1, 3]"));

@@ -49,18 +49,18 @@ std::vector<KeyRow> rows_of_tiers() {
        .says = "Where KV goes beyond the GPU: nowhere, to host memory block by block, or to "
                "host memory in LMCache's chunks."},
       {.name = "policy.store",
-       .type = OneOf{{"prompt", "all"}},
-       .fallback = value("prompt"),
-       .where = kWhereConnector,
-       .says = "Stores the full blocks of prompts alone, as vLLM does by default, or those with "
-               "generated tokens, too."},
-      {.name = "policy.store",
        .type = OneOf{{"eager", "lazy", "second_turn"}},
        .fallback = value("eager"),
        .where = kWhereSimple,
        .says = "Stores every full block one step after it was computed (eager), only blocks that "
                "are about to be evicted (lazy), or only blocks that another turn has found "
                "(second_turn, HiCache's write_through_selective)."},
+      {.name = "policy.store",
+       .type = OneOf{{"prompt", "all"}},
+       .fallback = value("prompt"),
+       .where = kWhereConnector,
+       .says = "Stores the full blocks of prompts alone, as vLLM does by default, or those with "
+               "generated tokens, too."},
       {.name = "policy.tail_store",
        .type = Flag{},
        .fallback = value("true"),

@@ -89,7 +89,8 @@ TEST_CASE("what follows from a named key may differ") {
                {"sim.constants", text("slow")},
                {"engine.kv_tokens", whole(90000)}},
               80);
-  CHECK_THAT(refusal(archive, kPolicyByRate), Contains("engine.kv_tokens: 458000 and 90000"));
+  CHECK_THAT(refusal(archive, kPolicyByRate),
+             Contains("gpu: h100-80gb and a100-40gb; name it in --by"));
   ArchivedCells same_card;
   same_card.add({{"policy", text("fcfs")}, {"policy.retention", text("free")}}, 40);
   same_card.add({{"policy", text("continuum")}, {"policy.ttl_s", whole(2)}}, 80);
@@ -105,7 +106,8 @@ TEST_CASE("what follows from a named key may differ") {
       {{"policy", text("fcfs")}, {"model", text("opt-13b")}, {"engine.dtype", text("float16")}},
       80);
   CHECK(within(models, {{"model"}, "jct_wall_mean_s", {}}).rows.at(0).ratio.value == Approx(2));
-  CHECK_THAT(refusal(models, {{"gpu"}, "jct_wall_mean_s", {}}), Contains("engine.dtype"));
+  CHECK_THAT(refusal(models, {{"gpu"}, "jct_wall_mean_s", {}}),
+             Contains("model: llama-3.1-8b and opt-13b; name it in --by"));
 }
 
 TEST_CASE("backends and emulated cards are never compared, even when they are named") {
