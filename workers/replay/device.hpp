@@ -38,7 +38,7 @@ class StepDevice final : public engine::BlockCopier {
     oldest->waited = true;
     waited_.push_back(oldest->id);
   }
-  /// Copies that ended because somebody waited, since the last call.
+  /// Copies that ended because a step waited, since the last call.
   std::vector<engine::CopyId> take_waited() { return std::exchange(waited_, {}); }
 
  private:
