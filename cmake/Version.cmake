@@ -23,8 +23,10 @@ find_package(Git QUIET)
 add_custom_target(kvsweep_version_header
   COMMAND ${CMAKE_COMMAND} -D GIT=${GIT_EXECUTABLE} -D SOURCE_DIR=${PROJECT_SOURCE_DIR}
           -D TEMPLATE=${version_dir}/version.hpp.in -D HEADER=${version_dir}/driver/version.hpp
+          -D KERNELS_TEMPLATE=${PROJECT_SOURCE_DIR}/cmake/kernels_digest.hpp.in
+          -D KERNELS_HEADER=${version_dir}/version/kernels_digest.hpp
           -P ${PROJECT_SOURCE_DIR}/cmake/WriteVersion.cmake
-  BYPRODUCTS ${version_dir}/driver/version.hpp
+  BYPRODUCTS ${version_dir}/driver/version.hpp ${version_dir}/version/kernels_digest.hpp
   COMMENT "" VERBATIM)
 
 add_library(kvsweep_version INTERFACE)

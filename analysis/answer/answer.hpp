@@ -76,8 +76,8 @@ struct Answer {
   std::vector<AnswerLine> why;
   /// policies_on_edges() of mechanisms.hpp.
   std::vector<std::string> edges;
-  /// Named policies, cards and cost models that the sweep changed: overridden_presets() of
-  /// presets.hpp.
+  /// Named policies, cards and cost models that the sweep changed, and what is known of the errors
+  /// of cost models: overridden_presets() and cost_model_errors() of presets.hpp.
   std::vector<std::string> overridden;
   /// Mechanisms that did nothing, or almost nothing: idle_mechanisms() of mechanisms.hpp.
   std::vector<std::string> idle;
@@ -93,8 +93,8 @@ Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contra
 /// any result stands for its cells: "missing: all of h200-141gb". What the others have in common
 /// comes first, and of many the first are named.
 std::string coverage_text(std::span<const std::string> planned, std::vector<std::string> missing);
-/// The same of cells; those that their sweep excludes are not missing: "33 of 33 cells have a
-/// result; 147 excluded". Behind it kept_text().
+/// The same of cells; those that their sweep excludes, or that no run was asked for, are not
+/// missing: "33 of 33 cells have a result; 147 excluded; 2 not asked for". Behind it kept_text().
 std::string coverage_text(std::span<const ConfiguredCell> cells);
 /// "2 results are kept from another setting: jps=1 (now 2)": the values that no cell of the plan
 /// has. Empty if none of the cells is kept.

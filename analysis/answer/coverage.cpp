@@ -130,11 +130,15 @@ std::string coverage_text(std::span<const std::string> planned, std::vector<std:
 
 std::string coverage_text(std::span<const ConfiguredCell> cells) {
   Texts planned, missing;
-  std::size_t excluded = 0;
+  std::size_t excluded = 0, not_asked = 0;
   for (const ConfiguredCell& cell : cells) {
     if (is_kept(cell)) continue;
     if (cell.record->status == sweep::CellStatus::excluded) {
       ++excluded;
+      continue;
+    }
+    if (cell.record->status == sweep::CellStatus::planned && !cell.record->reason.empty()) {
+      ++not_asked;
       continue;
     }
     planned.push_back(cell.record->label);
@@ -143,6 +147,7 @@ std::string coverage_text(std::span<const ConfiguredCell> cells) {
   Texts parts = {coverage_text(planned, std::move(missing))};
   if (planned.empty()) parts.clear();
   if (excluded > 0) parts.push_back(std::to_string(excluded) + " excluded");
+  if (not_asked > 0) parts.push_back(std::to_string(not_asked) + " not asked for");
   if (const std::string kept = kept_text(cells); !kept.empty()) parts.push_back(kept);
   return sweep::joined(parts, "; ");
 }

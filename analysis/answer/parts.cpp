@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <set>
 
 namespace analysis {
 namespace {
@@ -62,14 +63,22 @@ std::string_view part_of(std::string_view key, bool has_tier) {
 Parts parts_of(const ConfiguredCell& cell) {
   const bool has_tier = cell.value("policy.tier").value_or("none") != sweep::Value("none");
   Parts parts;
+  std::string plugin;                  // which one, and its parameters
+  std::set<std::string_view> decides;  // the parts that a key leaves to it
   for (const auto& [setting, value] : cell.config) {
     const std::string& key = setting;
     if (key != "dram_gib" && !key.starts_with("policy.")) continue;
+    if (key.starts_with("policy.plugin")) {
+      plugin += key + '=' + shown(value) + '\n';
+      continue;
+    }
     const std::string_view name = part_of(key, has_tier);
     const auto part = std::ranges::find(part_keys(), name, &PartKeys::name);
     if (key == part->main && shown(value) == part->off) continue;
     parts[name] += key + '=' + shown(value) + '\n';
+    if (shown(value) == "plugin") decides.insert(name);
   }
+  for (const std::string_view name : decides) parts[name] += plugin;
   return parts;
 }
 

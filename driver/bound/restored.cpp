@@ -55,6 +55,7 @@ worker::ExperimentConfig restored(const analysis::ConfiguredCell& cell,
   const bool modelled = cell.record->backend == "sim";
   if (modelled && sweep::canonical_json(bound.identity) != cell.record->config_json.text())
     throw NotRestored("profiles or files are not what they were when the cells ran");
+  if (!modelled && !params.contains("sim.cost_model")) bound.config.cost_model = "kernels";
   const double blocks = cell.figure("gpu_blocks");
   if (!modelled && blocks > 0) bound.config.engine.kv.num_blocks = static_cast<int>(blocks) + 1;
   return bound.config;

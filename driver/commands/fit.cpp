@@ -31,8 +31,9 @@ struct Measured {
   std::size_t cells = 0;      // whose steps, or turns, are fitted
   std::size_t summaries = 0;  // without steps
   analysis::StepFit fit;
-  analysis::TurnFit turns{};  // of backend server
-  std::string server = {};    // whose steps were logged: kind, version, how it schedules
+  analysis::TurnFit turns{};        // of backend server
+  std::set<std::string> kernels{};  // digests; empty in cells of earlier versions
+  std::string server = {};          // whose steps were logged: kind, version, how it schedules
 };
 
 std::vector<ConfiguredCell> finished(const sweep::ArchiveReader& reader, const Options& options) {
@@ -41,6 +42,12 @@ std::vector<ConfiguredCell> finished(const sweep::ArchiveReader& reader, const O
     return cell.record->status != sweep::CellStatus::ok;
   });
   return cells;
+}
+
+std::string note_of(const ConfiguredCell& cell, std::string_view name) {
+  for (const sweep::Note& note : cell.record->notes)
+    if (note.name == name) return note.text;
+  return "";
 }
 
 /// The kind, version and scheduling of a server that logged steps in this cell; empty for others.
@@ -60,7 +67,7 @@ const char* fitted_table(const ConfiguredCell& cell) {
 /// has any, unless simulated cells are held against their figures.
 Measured measure(sweep::ArchiveReader& reader, const Options& options) {
   const bool beside_simulated = options.arguments.size() > 1;
-  std::set<std::string> gpus, models, backends;
+  std::set<std::string> gpus, models, backends, kernels;
   std::vector<int> rows;  // reading may replace the reader's cells
   std::size_t summaries = 0;
   const std::vector<ConfiguredCell> cells = finished(reader, options);
@@ -72,6 +79,7 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
     gpus.insert(analysis::shown(cell.value("gpu")));
     models.insert(analysis::shown(cell.value("model")));
     backends.insert(cell.record->backend);
+    kernels.insert(note_of(cell, "kernels_digest"));
   }
   if (rows.empty() && summaries > 0 && !beside_simulated)
     require_table(*cells.front().record, fitted_table(cells.front()));
@@ -82,6 +90,7 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
                  rows.size(),
                  summaries,
                  {}};
+  found.kernels = std::move(kernels);
   std::set<std::string> servers;
   std::size_t logged = 0;
   for (const int row : rows) {
@@ -132,6 +141,10 @@ void print_constants(const Measured& found, const analysis::Plane& plane, std::o
       << "\ntoken_us = " << slope(analysis::StepFit::tokens, 1e6)
       << "\nkv_token_ns = " << slope(analysis::StepFit::kv_tokens, 1e9)
       << "\npair_ps = " << slope(analysis::StepFit::pairs, 1e12) << '\n';
+  if (found.kernels.size() == 1 && !found.kernels.begin()->empty())
+    out << "kernels_digest = \"" << analysis::terminal_text(*found.kernels.begin()) << "\"\n";
+  else if (found.server.empty())  // a server has its own kernels
+    out << "# kernels_digest: the cells ran with several kernels, or do not say with which\n";
 }
 
 /// What turn times tell, where steps were not logged.

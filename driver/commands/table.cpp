@@ -4,6 +4,7 @@
 #include "analysis/answer/effects.hpp"
 #include "analysis/answer/mechanisms.hpp"
 #include "analysis/answer/policy_table.hpp"
+#include "analysis/answer/presets.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/bound/archived.hpp"
 #include "driver/command_line/archive_argument.hpp"
@@ -36,6 +37,9 @@ int table(const Options& options) {
     if (format != analysis::GridFormat::csv && figure == analysis::kAnswerFigure)
       analysis::print_policies_on_edges(
           rows, analysis::all_published(options.profiles / "coverage"), std::cout);
+    if (format != analysis::GridFormat::csv)
+      for (const std::string& line : analysis::cost_model_errors(rows))
+        std::cout << "note: " << analysis::terminal_text(line) << '\n';
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }

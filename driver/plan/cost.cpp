@@ -1,5 +1,6 @@
 #include "driver/plan/cost.hpp"
 
+#include "workers/backends/sim/cost_model.hpp"
 #include "workers/cell/estimate.hpp"
 
 namespace driver {
@@ -21,13 +22,15 @@ CellCost estimate(const PlannedCell& planned, const worker::ExperimentConfig& co
 
 worker::ExperimentConfig modelled(const PlannedCell& planned,
                                   const worker::ExperimentConfig& config) {
-  if (!config.server) return config;
-  try {
-    worker::ExperimentConfig sim =
-        worker::bind(planned.cell.params, "sim", planned.cell.seed, *planned.repeats->profiles)
-            .config;
-    sim.cost_model = config.cost_model;
+  if (!config.server) {
+    worker::ExperimentConfig sim = config;
+    if (config.backend != "sim")
+      sim.cost_model = backends::usual_cost_model(config.gpu, config.model);
     return sim;
+  }
+  try {
+    return worker::bind(planned.cell.params, "sim", planned.cell.seed, *planned.repeats->profiles)
+        .config;
   } catch (const sweep::SpecError&) {
   } catch (const worker::Infeasible&) {
   }

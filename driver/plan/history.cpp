@@ -99,8 +99,10 @@ std::vector<CellRecord> PlanHistory::records_of(const Plan& plan) const {
   for (std::size_t i = 0; i < records.size(); ++i) {
     if (plan.cells[i].selected || records[i].status != CellStatus::planned) continue;
     const CellRecord* record = find(records[i].key);
-    if (record == nullptr || record->status != CellStatus::excluded) continue;
-    records[i].status = CellStatus::excluded;
+    if (record == nullptr ||
+        (record->status != CellStatus::excluded && record->status != CellStatus::planned))
+      continue;
+    records[i].status = record->status;
     records[i].reason = record->reason;
   }
   return records;

@@ -24,8 +24,9 @@ class PlanHistory {
   std::string why_it_runs(const PlannedCell& planned) const;
   /// Whether the cell killed its process too often.
   bool is_quarantined(const PlannedCell& planned) const;
-  /// The plan's cells for an archive: those that are not selected stay excluded where the archive
-  /// has them so. (A tuning excludes cells of candidates on which it has given up.)
+  /// The plan's cells for an archive: those that are not selected stay excluded, or asked for by an
+  /// earlier run, where the archive has them so. (A tuning excludes cells of candidates on which it
+  /// has given up.)
   std::vector<sweep::CellRecord> records_of(const Plan& plan) const;
   /// Bytes of the archive, without shards beside it.
   double archive_bytes() const;

@@ -349,6 +349,8 @@ std::vector<sweep::CellRecord> planned_records(const Plan& plan) {
     record.seed = planned.cell.seed;
     record.status = planned.cell.status;
     record.reason = planned.cell.reason;
+    if (!planned.selected && record.status == sweep::CellStatus::planned)
+      record.reason = "not asked for: left out by --only, --skip or --cell";
   }
   return records;
 }

@@ -77,7 +77,8 @@ struct Plan {
 using OnBound = std::function<void(PlannedCell& planned, const worker::ExperimentConfig& config)>;
 Plan make_plan(const std::string& path, const Options& options, const OnBound& on_bound = {});
 
-/// The archive's rows for the cells of a plan, before any cell has run.
+/// The archive's rows for the cells of a plan, before any cell has run. Planned cells that are not
+/// selected have a reason.
 std::vector<sweep::CellRecord> planned_records(const Plan& plan);
 
 /// A line for each key that is set and counts in none of the selected cells: on this backend, or

@@ -71,11 +71,11 @@ MAY_INCLUDE = {
                     "workers/workload/trace workers/model "
                     "workers/backends workers/backends/sim workers/backends/cpu workers/backends/cuda sweeps/files sweeps/tables posix",
     "workers/bounds": "workers/cell workers/engine/base workers/workload workers/backends/sim",
-    "workers/profiles": "workers/model workers/backends/sim sweeps/spec",
+    "workers/profiles": "workers/model workers/backends/sim sweeps/files sweeps/spec version",
     "workers/binding": "workers/profiles workers/cell workers/backends workers/engine/base workers/policies workers/policies/estimators "
                        "workers/policies/admission workers/policies/plugin workers/model "
                        "workers/backends/sim sweeps/spec",
-    "workers/rank": "workers/profiles workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "
+    "workers/rank": "version workers/profiles workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "
                     "sweeps/files sweeps/tables sweeps/spec sweeps/archive json posix",
     "workers/tools": "workers/rank workers/server workers/server/dialect workers/server/http workers/cell workers/record workers/engine workers/engine/base workers/policies workers/workload "
                      "workers/workload/tokenizer workers/workload/trace workers/model workers/backends/sim workers/backends/cuda "
@@ -123,7 +123,7 @@ TRESPASS = '#include "driver/main.hpp"\n#include "kernels/device/wgmma.cuh"\n#in
 HEADERS = {
     "cuda": r"cu(da|blas|rand|b/)|nvml|nvtx|mma\.h|cooperative_groups", "nccl": r"nccl", "curl": r"curl/", "mpi": r"mpi\.h",
     "hdf5": r"hdf5|H5", "toml": r"toml\+\+/", "json": r"nlohmann/", "pcre2": r"pcre2", "lzma": r"lzma",
-    "boost": r"boost/", "zlib": r"zlib\.h", "isal": r"isa-l/", "libdeflate": r"libdeflate\.h", "version": r"driver/version\.hpp", "catch2": r"catch2/", "blas": r"cblas", "posix": r"[\w/-]+\.h$", "std": r"\w+$",
+    "boost": r"boost/", "zlib": r"zlib\.h", "isal": r"isa-l/", "libdeflate": r"libdeflate\.h", "version": r"driver/version\.hpp|version/kernels_digest\.hpp", "catch2": r"catch2/", "blas": r"cblas", "posix": r"[\w/-]+\.h$", "std": r"\w+$",
     "not_from_root": r".*",
 }
 # Rule, pattern, the files it is looked for in, the files where it belongs.

@@ -1,4 +1,4 @@
-#include "workers/profiles/profiles.hpp"
+#include "version/kernels_digest.hpp"
 
 #include <fstream>
 #include <sstream>
@@ -6,6 +6,7 @@
 #include "sweeps/spec/params.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
+#include "version/kernels_digest.hpp"
 
 namespace {
 
@@ -123,6 +124,21 @@ TEST_CASE("a profile copied from a measured card is refused until it says that i
                  {"h100-nvl-94gb.toml:", "kernels.estimated must be true", "on h100-80gb"}));
   folder.replace_line("gpus/h100-nvl-94gb.toml", "estimated", "estimated = true");
   CHECK(folder.gpu_error("h100-nvl-94gb").empty());
+}
+
+TEST_CASE("measured constants are of older kernels unless they carry this program's digest") {
+  const std::string file = "gpus/h100-80gb.toml", line = "kernels_digest";
+  ProfileFolder folder;
+  const auto is_older = [&] {
+    return worker::load_gpu_profile(folder.path(), "h100-80gb").measured->is_older;
+  };
+  CHECK(is_older());
+  folder.replace_line(file, line, std::string(line) + " = \"" + worker::kKernelsDigest + '"');
+  CHECK_FALSE(is_older());
+  folder.replace_line(file, line, "# not known");
+  CHECK(is_older());
+  folder.replace_line(file, "pair_ps", "pair_ps = 1\nkernels_digest = \"3553f7f6\"");
+  CHECK(mentions(folder.gpu_error("h100-80gb"), {"measured.kernels_digest", "64 hex digits"}));
 }
 
 TEST_CASE("no two profiles of one name pattern overlap in memory") {

@@ -20,7 +20,7 @@ TEST_CASE("a cell that says little gets the engine defaults of vLLM and the pool
   const worker::ExperimentConfig config = Cell().config();
   CHECK(config.backend == "sim");
   CHECK(config.model.name == "llama-3.1-8b");
-  CHECK(config.cost_model == "kernels");
+  CHECK(config.cost_model == "measured");
   CHECK(config.policy_name == "fcfs");
   CHECK(config.engine.scheduler.max_num_batched_tokens == 2048);
   CHECK(config.engine.scheduler.max_num_seqs == 256);
@@ -31,6 +31,20 @@ TEST_CASE("a cell that says little gets the engine defaults of vLLM and the pool
   CHECK(config.engine.kv.block_size == 16);
   CHECK(config.engine.kv.prefix_caching);
   CHECK(config.engine.kv.num_blocks == 458'000 / 16 + 1);  // with the null block
+}
+
+TEST_CASE("step times are those that the card was measured with, or else those of kernels") {
+  const auto model_of = [](const char* gpu, const char* model) {
+    return Cell().set("gpu", gpu).set("model", model).bind().config.cost_model;
+  };
+  CHECK(model_of("h200-141gb", "llama-3.1-8b") == "measured");
+  CHECK(model_of("a100-40gb", "llama-3.1-8b") == "kernels");
+  CHECK(model_of("h100-80gb", "qwen2.5-7b") == "kernels");
+}
+
+TEST_CASE("a cell that names its cost model is what it was, whatever the card was measured with") {
+  CHECK(Cell().set("sim.cost_model", "measured").identity() == Cell().identity());
+  CHECK(Cell().set("sim.cost_model", "kernels").identity() != Cell().identity());
 }
 
 TEST_CASE("a cell that says little replays 100 generated jobs that arrive by the repeat's seed") {

@@ -58,7 +58,7 @@ TEST_CASE("a default is the same whether it is written or left out") {
       .set("model", "llama-3.1-8b")
       .set("workload.jobs", 100)
       .set("policy.order", "fcfs")
-      .set("sim.cost_model", "kernels");
+      .set("sim.cost_model", "measured");
   CHECK(written.identity() == Cell().identity());
 }
 

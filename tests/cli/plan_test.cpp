@@ -37,6 +37,20 @@ TEST_CASE("a plan names the runs that would tell why a policy is fast, as run do
   CHECK(offers(run.run({"plan", "s.toml", "--archive", "a.h5"}).out) == ran);
 }
 
+TEST_CASE(
+    "cells that a run was not asked for are not missing in a table, but those that it left are") {
+  const Program run;
+  REQUIRE(run.run({"run", "tiny.toml", "--archive", "a.h5", "--only", "policy=fcfs"}).exit_code ==
+          0);
+  CHECK_THAT(run.run({"table", "a.h5"}).out,
+             Contains("1 of 1 cells have a result; 1 not asked for\n"));
+  CHECK(run.run({"run", "tiny.toml", "--archive", "b.h5", "--time-limit", "0.001"}).exit_code ==
+        75);
+  REQUIRE(run.run({"run", "tiny.toml", "--archive", "b.h5", "--only", "policy=fcfs"}).exit_code ==
+          0);
+  CHECK_THAT(run.run({"table", "b.h5"}).out, Contains("1 of 2 cells have a result; missing"));
+}
+
 TEST_CASE("a plan names the cells that a verdict over the band of costs lacks, if asked") {
   const Program run;
   REQUIRE(run.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);

@@ -34,19 +34,22 @@ TEST_CASE(
   const auto lines = lines_of(outcome.out);
   CHECK(lines.front() == "tiny: 2 cells, backend sim (modelled, virtual time)");
   CHECK_THAT(lines[2], Contains("jct_wall  jct_wall") && Contains("ttft  first_token"));
-  REQUIRE(lines.size() == 15);
+  REQUIRE(lines.size() == 16);
   CHECK_THAT(lines[4], StartsWith("   0  fcfs "));
   CHECK_THAT(lines[5], StartsWith("   1  continuum "));
   CHECK(lines[7] == "2 of 2 cells have a result");
   CHECK(lines[9] ==
-        "By mean job completion time; MODELLED (sim, kernels); 1 seed, no intervals below three:");
+        "By mean job completion time; MODELLED (sim, measured); 1 seed, no intervals below three:");
   CHECK_THAT(lines[10],
              StartsWith("  h100-80gb: at 3 jobs/s continuum and fcfs tie (p99: TTFT 0.") &&
                  Contains("first token 0.") && Contains("JCT "));
-  CHECK(lines[11] ==
+  CHECK_THAT(lines[11],
+             StartsWith("note: modelled by measured, ") &&
+                 Contains("; the constants of h100-80gb were fitted with older kernels"));
+  CHECK(lines[12] ==
         "note: h100-80gb: no KV is lost before it is read again, so a policy that keeps it has "
         "nothing to gain at 3 jobs/s");
-  CHECK(lines[12] == "note: h100-80gb: continuum and fcfs serve every job alike at 3 jobs/s");
+  CHECK(lines[13] == "note: h100-80gb: continuum and fcfs serve every job alike at 3 jobs/s");
   CHECK(lines.back() == "Results: tiny.h5");
 }
 

@@ -163,8 +163,9 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend, Pr
       in.profile("model", [&](const std::string& name) { return profiles.model_config(name); });
   config.model = model.shape;
   config.gpu = backends::scaled(config.gpu, bind_scale(in, backend));
-  config.cost_model = in.text("sim.cost_model");
-  if (backend != "sim") config.cost_model = "kernels";  // for plans alone
+  config.cost_model =
+      in.text("sim.cost_model", backends::usual_cost_model(config.gpu, config.model));
+  if (backend != "sim") config.cost_model = "kernels";  // what policies are told of the card
   config.transformer = bind_transformer(in, backend, model, profiles);
   config.engine = bind_engine(in, config, profiles);
   const int vocabulary = config.transformer ? model.shape.vocab : 0;

@@ -37,7 +37,7 @@ std::vector<KeyRow> rows_of_hardware() {
        .says = "Distribution of random weights; heavy_tailed: one in 64 is eight times as wide."},
       {.name = "sim.cost_model",
        .type = OneOf{backends::cost_model_names()},
-       .fallback = value("kernels"),
+       .fallback = computed("measured where the card has constants for the model, else kernels"),
        .where = "backend = sim",
        .says = "Where step times come from: bytes and FLOP of the kernels on the card, or "
                "constants that were published or measured for the card and model."},

@@ -314,7 +314,7 @@ BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& docum
   config.model = in.profile("model", [&](const std::string& name) {
                      return profiles.model_config(name);
                    }).shape;
-  config.cost_model = "kernels";  // for plans alone
+  config.cost_model = "kernels";  // where no policy stands for it in a plan
   config.engine.kv.num_blocks = static_cast<int>(
       backends::kv_pool_tokens(config.gpu, config.model) / config.engine.kv.block_size + 1);
   config.engine.scheduler.max_model_len =

@@ -35,6 +35,8 @@ class SimExecution final : public Execution {
   int num_blocks() const override { return config_.engine.kv.num_blocks; }
   void describe(sweep::CellResult& result) override {
     result.notes.push_back({"cost_model", cost_model_->label()});
+    if (config_.cost_model == "measured" && config_.gpu.measured->is_older)
+      result.notes.push_back({"cost_model_fit", "older kernels", true});
   }
 
  private:

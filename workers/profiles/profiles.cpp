@@ -4,7 +4,9 @@
 #include <limits>
 #include <regex>
 
+#include "sweeps/files/sha256.hpp"
 #include "sweeps/spec/params.hpp"
+#include "version/kernels_digest.hpp"
 
 namespace worker {
 namespace {
@@ -120,11 +122,17 @@ std::optional<backends::PublishedFit> read_published(ProfileReader& in,
 std::optional<backends::MeasuredFit> read_measured(ProfileReader& in,
                                                    const std::vector<std::string>& models) {
   if (!in.has_table("measured")) return std::nullopt;
-  return backends::MeasuredFit{.model = in.choice("measured.model", models),
-                               .base_ms = in.not_negative("measured.base_ms"),
-                               .token_us = in.positive("measured.token_us"),
-                               .kv_token_ns = in.not_negative("measured.kv_token_ns"),
-                               .pair_ps = in.not_negative("measured.pair_ps")};
+  backends::MeasuredFit fit{.model = in.choice("measured.model", models),
+                            .base_ms = in.not_negative("measured.base_ms"),
+                            .token_us = in.positive("measured.token_us"),
+                            .kv_token_ns = in.not_negative("measured.kv_token_ns"),
+                            .pair_ps = in.not_negative("measured.pair_ps")};
+  const std::string key = "measured.kernels_digest";
+  if (in.has(key)) fit.kernels_digest = in.text(key);
+  if (in.has(key) && !sweep::is_sha256(fit.kernels_digest))
+    in.fail(key, "must be a SHA-256, 64 hex digits");
+  fit.is_older = fit.kernels_digest != kKernelsDigest;
+  return fit;
 }
 
 backends::KernelFit read_kernels(ProfileReader& in, const std::vector<std::string>& models) {

@@ -6,6 +6,7 @@
 
 #include "sweeps/files/sha256.hpp"
 #include "sweeps/spec/canonical_json.hpp"
+#include "version/kernels_digest.hpp"
 #include "workers/backends/cuda/device/errors.hpp"
 #include "workers/backends/cuda/device/profiler_range.hpp"
 #include "workers/binding/binding.hpp"
@@ -104,8 +105,10 @@ class CellRunner {
     contents.result.notes.push_back({"cell", contents.record.label});
     if (!self_.sku_source.empty())
       contents.result.notes.push_back({"sku_source", self_.sku_source, true});
-    if (bound.config.backend == "cuda")
+    if (bound.config.backend == "cuda") {
       contents.result.notes.push_back({"engine_digest", self_.engine_digest, true});
+      contents.result.notes.push_back({"kernels_digest", kKernelsDigest, true});
+    }
     sweep::keep_level(contents, job.level);
     return contents;
   }

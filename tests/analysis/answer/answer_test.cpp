@@ -139,3 +139,20 @@ TEST_CASE("cells that a sweep excludes are not missing") {
   CHECK(analysis::coverage_text(archive.cells()) ==
         "1 of 2 cells have a result; missing: gpu=h100-80gb policy=swap jps=1; 1 excluded");
 }
+
+TEST_CASE(
+    "cells that no run was asked for are not missing, and results of other settings no cells") {
+  ArchivedCells archive;
+  archive.add({{"policy", text("fcfs")}}, 1);
+  sweep::CellRecord& left_out = archive.add({{"policy", text("pin")}}, 1);
+  left_out.status = sweep::CellStatus::planned;
+  left_out.reason = "not asked for: left out by --only";
+  archive.add({{"policy", text("fcfs")}, {"jps", whole(3)}}, 1).kept = true;
+  CHECK(analysis::coverage_text(archive.cells()) ==
+        "1 of 1 cells have a result; 1 not asked for; 1 result is kept from another setting: "
+        "jps=3 (now 1)");
+  left_out.reason.clear();
+  CHECK(analysis::coverage_text(archive.cells()) ==
+        "1 of 2 cells have a result; missing: gpu=h100-80gb policy=pin jps=1; 1 result is kept "
+        "from another setting: jps=3 (now 1)");
+}

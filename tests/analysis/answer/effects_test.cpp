@@ -234,3 +234,44 @@ TEST_CASE(
   CHECK(missing[1].policy == "pin");
   CHECK(all_four().missing().empty());
 }
+
+TEST_CASE("a plugin belongs to the parts that it decides") {
+  ArchivedCells archive;
+  const auto add = [&](const char* order, const char* eviction, const char* retention,
+                       double jct_s) {
+    Settings settings = {{"jps", whole(3)},
+                         {"policy", text("fcfs")},
+                         {"policy.order", text(order)},
+                         {"policy.eviction", text(eviction)},
+                         {"policy.retention", text(retention)}};
+    std::string name = "fcfs";
+    for (const char* key : {"policy.eviction", "policy.order", "policy.retention"})
+      if (settings[key] == text("plugin")) name += '+' + std::string(key + 7) + "=plugin";
+    if (name != "fcfs") {
+      settings["policy.plugin.sha256"] = text("c0ffee");
+      settings["policy.plugin_value_1"] = whole(7);
+    }
+    archive.add(settings, jct_s).notes = {{"policy", name}};
+  };
+  add("fcfs", "lru", "free", 200);
+  add("plugin", "lru", "free", 100);
+  add("fcfs", "plugin", "free", 160);
+  add("plugin", "plugin", "free", 50);
+  add("fcfs", "lru", "plugin", 190);
+  CHECK(why_of(archive) ==
+        std::vector<std::string>{
+            "h100-80gb: at 3 jobs/s fcfs+eviction=plugin+order=plugin is 4.00 times as fast as "
+            "fcfs; order alone (fcfs+order=plugin) 2.00, eviction alone (fcfs+eviction=plugin) "
+            "1.25"});
+  const auto cells = archive.cells();
+  std::vector<std::string> effects;
+  for (const Effect& each :
+       effects_of(arrange(analysis::with_results(cells)), analysis::kAnswerFigure))
+    effects.push_back(each.part + " of " + each.with + " over " + each.without);
+  CHECK(effects == std::vector<std::string>{
+                       "order of fcfs+order=plugin over fcfs",
+                       "eviction of fcfs+eviction=plugin over fcfs",
+                       "eviction of fcfs+eviction=plugin+order=plugin over fcfs+order=plugin",
+                       "order of fcfs+eviction=plugin+order=plugin over fcfs+eviction=plugin",
+                       "retention of fcfs+retention=plugin over fcfs"});
+}

@@ -52,3 +52,22 @@ TEST_CASE("a cost model whose constants are scaled is named") {
                             "replaced by the sweep)"});
   CHECK(said(1).empty());
 }
+
+TEST_CASE("cost models are named with what is known of their errors, and those of older kernels") {
+  ArchivedCells archive;
+  archive.add({{"policy", text("fcfs")}, {"sim.cost_model", text("measured")}}, 1);
+  const auto said = [&] {
+    const auto cells = archive.cells();
+    return analysis::cost_model_errors(arrange(analysis::with_results(cells)));
+  };
+  REQUIRE(said().size() == 1);
+  CHECK_THAT(said()[0], Catch::Matchers::StartsWith("modelled by measured, fitted to steps") &&
+                            !Catch::Matchers::Contains("older kernels"));
+  archive.add({{"policy", text("pin")}, {"sim.cost_model", text("measured")}}, 1).notes = {
+      {"cost_model_fit", "older kernels"}};
+  archive.add({{"policy", text("fcfs")}, {"sim.cost_model", text("kernels")}}, 1);
+  REQUIRE(said().size() == 2);
+  CHECK_THAT(said()[0], Catch::Matchers::EndsWith("; the constants of h100-80gb were fitted with "
+                                                  "older kernels than this program's"));
+  CHECK_THAT(said()[1], Catch::Matchers::Contains("12 to 25 % too short"));
+}

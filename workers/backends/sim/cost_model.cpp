@@ -65,11 +65,15 @@ std::unique_ptr<CostModel> published_cost(const GpuProfile& gpu, const model::Mo
                                         .add("slope_us_per_token", fit.slope_us_per_token));
 }
 
+bool is_measured(const GpuProfile& gpu, const model::ModelShape& shape) {
+  return gpu.measured && gpu.measured->model == shape.name;
+}
+
 /// A linear fit to steps of this engine on the real card: base, scheduled tokens, KV tokens read,
 /// and query-key pairs of prompts. `kvsweep fit` computes its constants, which include host work
 /// and gaps between kernels.
 std::unique_ptr<CostModel> measured_cost(const GpuProfile& gpu, const model::ModelShape& shape) {
-  if (!gpu.measured || gpu.measured->model != shape.name)
+  if (!is_measured(gpu, shape))
     refuse("measured", gpu, shape,
            "its profile has no [measured] table for that model; run the model there with "
            "--backend cuda and see kvsweep fit, or use");
@@ -89,6 +93,10 @@ std::optional<StepLine> CostModel::line_below(int /*tokens*/) const { return std
 double below_rounding(double seconds) { return std::max(0.0, seconds - 0.5e-9); }
 
 std::vector<std::string> cost_model_names() { return {"kernels", "measured", "published"}; }
+
+std::string usual_cost_model(const GpuProfile& gpu, const model::ModelShape& shape) {
+  return is_measured(gpu, shape) ? "measured" : "kernels";
+}
 
 std::unique_ptr<CostModel> make_cost_model(const std::string& name, const GpuProfile& gpu,
                                            const model::ModelShape& shape) {

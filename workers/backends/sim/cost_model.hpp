@@ -56,6 +56,8 @@ class CostModel {
 double below_rounding(double seconds);
 
 std::vector<std::string> cost_model_names();
+/// "measured" where the card has constants for this model, otherwise "kernels".
+std::string usual_cost_model(const GpuProfile& gpu, const model::ModelShape& shape);
 
 /// Throws engine::InputError when the name is unknown, or when `published` is requested for a card
 /// and model without a published regression; the message lists those that have one.

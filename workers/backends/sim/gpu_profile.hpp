@@ -39,6 +39,8 @@ struct MeasuredFit {
   double token_us = 0;
   double kv_token_ns = 0;
   double pair_ps = 0;
+  std::string kernels_digest{};  // of the kernels that ran; empty: not known
+  bool is_older = false;         // than the kernels of this program
 };
 
 /// Constants of the `kernels` cost model; docs/cost-models.md has the formulas.
