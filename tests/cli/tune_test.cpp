@@ -121,11 +121,7 @@ TEST_CASE("held-out cells may have other keys, and the gain names them") {
   const Program program;
   program.write("slow.toml", slow_tools() + "[tune.held_out_set]\n\"workload.gap_s\" = 4.0\n");
   const Outcome tuned = program.run({"tune", "slow.toml", "-o", "tuned"});
-<<<<<<< ours
   CHECK_THAT(tuned.out, Contains(" on 5 held-out seeds with workload.gap_s = 4.0; p99: TTFT "));
-=======
-  CHECK_THAT(tuned.out, Contains(" on 5 held-out seeds with workload.gap_s = 4.0"));
->>>>>>> theirs
 }
 
 TEST_CASE("tune says on the screen why its runs wait and why it ends") {
