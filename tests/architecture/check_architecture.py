@@ -91,7 +91,7 @@ MAY_INCLUDE = {
     "analysis/report": "analysis/text analysis/cell analysis/compare analysis/answer analysis/claims sweeps/tables sweeps/spec sweeps/archive",
     "driver/command_line": "analysis/text analysis/compare sweeps/files sweeps/tables sweeps/spec sweeps/archive workers/cell version boost posix",
     "driver/farm": "driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
-    "driver/plan": "driver/command_line driver/farm analysis/text analysis/compare analysis/answer sweeps/files sweeps/spec sweeps/archive "
+    "driver/plan": "workers/backends/sim driver/command_line driver/farm analysis/text analysis/compare analysis/answer sweeps/files sweeps/spec sweeps/archive "
                    "workers/binding workers/cell posix",
     "driver/bound": "driver/command_line driver/plan analysis/text analysis/compare analysis/answer sweeps/spec sweeps/archive workers/binding workers/bounds workers/cell",
     "driver/bundle": "driver/command_line driver/bound analysis/text analysis/compare analysis/claims sweeps/files sweeps/spec sweeps/archive "
