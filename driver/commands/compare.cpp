@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
+#include <iterator>
 #include <optional>
 #include <set>
 
@@ -33,6 +34,18 @@ std::set<std::string> values_of(const std::vector<ConfiguredCell>& cells, const 
   return values;
 }
 
+/// The axes of an archive; of two archives those that both have, unless they share none.
+std::vector<std::string> axes_of_both(const std::vector<ConfiguredCell>& cells,
+                                      const std::vector<ConfiguredCell>& others) {
+  const std::vector<std::string> axes = analysis::axes_to_compare(cells);
+  const std::vector<std::string> theirs = analysis::axes_to_compare(others);
+  std::vector<std::string> shared;
+  std::ranges::copy_if(axes, std::back_inserter(shared), [&](const std::string& axis) {
+    return std::ranges::find(theirs, axis) != theirs.end();
+  });
+  return shared.empty() ? axes : shared;
+}
+
 /// Adds the axes that were not named: cells are compared where they are equal there. Of two
 /// archives only those with a value in common, since others would be compared, too.
 void add_matching_axes(std::vector<std::string>& by, const std::vector<ConfiguredCell>& cells,
@@ -49,7 +62,7 @@ analysis::CompareQuestion question_of(const Options& options,
                                       const std::vector<ConfiguredCell>& cells,
                                       const std::vector<ConfiguredCell>& others) {
   analysis::CompareQuestion question;
-  question.by = options.by ? sweep::split(*options.by, ",") : analysis::axes_to_compare(cells);
+  question.by = options.by ? sweep::split(*options.by, ",") : axes_of_both(cells, others);
   std::erase(question.by, "");
   for (std::string& key : question.by) key = key_of(key, cells);
   if (options.by) add_matching_axes(question.by, cells, others);

@@ -338,7 +338,7 @@ TEST_CASE("repeats give a comparison its interval, and a table its spread") {
 TEST_CASE("a table says that simulated figures are modelled") {
   const FinishedRun run;
   const std::string table = run.said({"table", "tiny.h5"});
-  CHECK_THAT(table, StartsWith("h100-80gb: jct_wall_mean_s [s], MODELLED (sim, kernels)\n"));
+  CHECK_THAT(table, StartsWith("h100-80gb: jct_wall_mean_s [s], MODELLED (sim, measured)\n"));
   CHECK_THAT(table, Contains("*") && Contains("/ fcfs") && !Contains("published"));
   CHECK_THAT(run.said({"table", "tiny.h5", "--format", "md"}), Contains("|---:|"));
 }

@@ -45,7 +45,7 @@ TEST_CASE("a bundle is judged as it was packed, and its simulated cells run agai
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, Contains("2 of 2 simulated cells run again, with equal figures"));
   CHECK_THAT(outcome.out, Contains("1 archives hold what cells recorded"));
-  CHECK_THAT(bundle.program.read("bundle/README.md"), Contains("2 MODELLED (sim, kernels)"));
+  CHECK_THAT(bundle.program.read("bundle/README.md"), Contains("2 MODELLED (sim, measured)"));
   CHECK_THAT(bundle.program.read("bundle/README.md"), Contains("`kvsweep run "));
 }
 
@@ -93,7 +93,7 @@ TEST_CASE("an expected number, and a profile, that do not fit the archives are f
   CHECK(outcome.exit_code == 3);
   CHECK_THAT(outcome.out, Contains("expected/t.csv: line "));
   CHECK_THAT(outcome.out, Contains("value: "));
-  bundle.change("sweeps/gpus/h100-80gb.toml", "gemm_tflops = ", "gemm_tflops = 1");
+  bundle.change("sweeps/gpus/h100-80gb.toml", "base_ms = ", "base_ms = 1");
   sign("sweeps/gpus/h100-80gb.toml");
   outcome = bundle.verified();
   CHECK_THAT(outcome.out, Contains("2 not run again: profiles or files are not what they were"));

@@ -156,7 +156,7 @@ TEST_CASE("a search that cannot be is refused, with its place") {
   };
   CHECK_THAT(complaint(support::kTinySweep), Contains("slow.toml: the table [tune] is missing"));
   CHECK_THAT(complaint(with("[10.0, 60.0]", "[60.0, 10.0]")),
-             Contains("slow.toml:21:") && Contains("must begin with its least value"));
+             Contains("slow.toml:23:") && Contains("must begin with its least value"));
   CHECK_THAT(complaint(with("[10.0, 60.0]", "[10.0]")), Contains("found 1 value"));
   CHECK_THAT(complaint(with("\"policy.ttl_s\"", "jps")), Contains("found \"jps\""));
   CHECK_THAT(complaint(with("train = 5", "trian = 5")),

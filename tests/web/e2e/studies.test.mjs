@@ -27,6 +27,8 @@ policy = ["fcfs"]
 "workload.output" = [16, 64]
 [repeat]
 n = 2
+[sim]
+cost_model = "kernels"
 [workload]
 kind = "fixed"
 n = 8

@@ -140,7 +140,7 @@ test("a step under pressure says why admission stopped and which pins are held f
   await page.getByLabel("Go to step").fill("900");
   await page.getByLabel("Go to step").press("Enter");
   await drawn(page);
-  assert.match(await text(part("waiting")), /Admission: .+ \(tok_budget\)/);
+  assert.match(await text(part("waiting")), /Admission: .+ \(isl_reserve\)/);
   assert.match(await text(part("pins")), /TTL left/);
   assert.ok((await page.locator(`${part("pins")} tbody tr`).count()) > 0);
   assert.match(await text(part("blocks")), /allocated [\d,]+[^]*pinned [\d,]+[^]*cached [\d,]+[^]*free [\d,]+/);

@@ -89,6 +89,8 @@ export function viewStep(indexed: Indexed, row: number): StepView {
     (stays.running[stay] ? view.running : view.waiting).push(found);
     if (stays.running[stay]) runs.set(found.turn, found);
   }
+  const { turns } = trace;
+  view.waiting.sort((a, b) => a.since - b.since || turns.arrive[a.turn]! - turns.arrive[b.turn]! || (a.job < b.job ? -1 : 1));
   for (const share of indexed.shares.at(row)) {
     const turn = shares.turn[share] as number;
     const kind = KINDS[shares.kind[share] as number] ?? "running";
