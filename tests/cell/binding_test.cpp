@@ -180,19 +180,34 @@ TEST_CASE("engine.watermark is a share of the pool with the null block, in whole
   CHECK(engine.kv.partial_blocks_first);
 }
 
-TEST_CASE("what asynchronous scheduling does not go together with is named as not built yet") {
+TEST_CASE("asynchronous scheduling goes with every policy, and what it does not is named") {
   const auto obstacle = [](Cell cell) {
     return cell.set("engine.async_scheduling", true).obstacle();
   };
   const std::string begins = "infeasible: not built yet: engine.async_scheduling with ";
-  CHECK(obstacle(Cell().set("policy", "continuum")) == "runs");
-  CHECK(obstacle(Cell().set("policy", "lmcache").set("dram_gib", 16)) ==
-        begins + "a host tier of engine.scheduler v1, or one that swaps or is LMCache's");
-  CHECK(obstacle(Cell().set("policy.eviction", "slru")) == begins + "policy.eviction \"slru\"");
+  for (const auto& file : std::filesystem::directory_iterator(support::kProfiles / "policies")) {
+    const std::string policy = file.path().stem().string();
+    INFO(policy);
+    for (const char* scheduler : {"v1", "vllm-0.33"}) {
+      if (policy == "contiguous" || (policy == "predictive_prefetch" && scheduler[1] == 'l'))
+        continue;
+      Cell cell = Cell().set("policy", policy).set("engine.scheduler", scheduler);
+      CHECK(obstacle(cell.set("dram_gib", 16)) == "runs");
+    }
+  }
+  CHECK(obstacle(Cell().set("policy.eviction", "slru")) == "runs");
+  const std::string by_tokens =
+      "a scheduler of vLLM 0.4.2 or policy.layout \"contiguous\", which decide by the tokens of "
+      "the "
+      "step before";
+  const Cell whole = Cell().set("engine.max_num_batched_tokens", 16'384);
+  CHECK(obstacle(Cell(whole).set("policy", "contiguous")) == begins + by_tokens);
+  CHECK(obstacle(Cell(whole).set("engine.scheduler", "mixed")) == begins + by_tokens);
   CHECK(obstacle(Cell().on("cuda")) == "runs");
   Cell logged;
   logged.on("cuda").set("record.access_log", true);
-  CHECK(obstacle(logged) == begins + "an access log on backend cuda");
+  CHECK(obstacle(logged) ==
+        begins + "record.access_log on backend cuda, whose log follows one step at a time");
   CHECK_THROWS_AS(logged.set("engine.async_scheduling", true).bind(), worker::NotBuilt);
 }
 

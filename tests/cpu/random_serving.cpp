@@ -74,7 +74,8 @@ void add_random_tier(support::Dice& dice, Serving& serving) {
   using engine::TierKind;
   engine::EngineConfig& engine = serving.engine;
   engine::TierConfig& tier = engine.tier;
-  tier.kind = dice.any({TierKind::offload, TierKind::offload, TierKind::lmcache, TierKind::swap});
+  tier.kind = dice.any({TierKind::offload, TierKind::offload, TierKind::lmcache, TierKind::swap,
+                        TierKind::connector});
   const int chunk_blocks = dice.any({1, 2, 3});
   tier.chunk_tokens = engine.kv.block_size * chunk_blocks;
   const int pool = engine.kv.num_blocks - 1;
@@ -88,7 +89,14 @@ void add_random_tier(support::Dice& dice, Serving& serving) {
   const bool eager = tier.kind == TierKind::offload && tier.store_mode == engine::StoreMode::eager;
   if (eager && engine.kv.prefix_caching && dice.one_in(2))
     add_random_prefetch(dice, serving.policy);
-  if (dice.one_in(4)) engine.scheduler.batching = engine::Batching::prefill_first;
+  if (tier.kind == TierKind::connector) {
+    engine.scheduler.version = engine::Version::v0_33;
+    engine.kv.prefix_caching = engine.kv.partial_blocks_first = true;
+    tier.store_outputs = dice.one_in(2);
+  } else if (dice.one_in(4)) {
+    engine.scheduler.batching = engine::Batching::prefill_first;
+  }
+  engine.async_scheduling = engine.scheduler.batching == engine::Batching::v1 && dice.one_in(2);
 }
 
 void let_plugin_decide(support::Dice& dice, const std::string& object, Serving& serving) {

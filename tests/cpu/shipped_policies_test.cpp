@@ -53,7 +53,7 @@ TEST_CASE(
       for (int left = times(way); left > 0; --left) tour.serve(way);
     all = tour.moved();
   });
-  CHECK(all.size() == 10);
+  CHECK(all.size() == 11);
   for (const auto& [kind, moved] : all) {
     std::cout << describe(kind, moved) << '\n';
     const bool copies = kind != "no tier" && kind != "contiguous";

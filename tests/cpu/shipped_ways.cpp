@@ -21,7 +21,8 @@ using support::Dice;
 
 const std::vector<const char*> kPreemptions = {"as shipped", "recompute", "swap", "partial",
                                                "adaptive"};
-const std::vector<const char*> kSchedulers = {"v1", "prefill_first", "mixed", "chunked"};
+const std::vector<const char*> kSchedulers = {"v1", "vllm-0.33", "prefill_first", "mixed",
+                                              "chunked"};
 const std::vector<const char*> kStores = {"eager", "lazy", "second_turn"};
 /// All names but "plugin", which decides nothing by itself.
 std::vector<std::string> shipped(std::vector<std::string> names) {
@@ -39,7 +40,10 @@ const T& any_of(Dice& dice, const std::vector<T>& values) {
 void set_policy(support::Cell& cell, const Way& way, int block, int pool, Dice& dice) {
   cell.set("policy", way.policy);
   if (way.preemption != "as shipped") cell.set("policy.preemption", way.preemption);
-  if (way.store == "lazy") cell.set("policy.store", "lazy");
+  const bool newest = way.scheduler == "vllm-0.33";
+  if (way.store == "lazy" && !newest) cell.set("policy.store", "lazy");
+  if (way.store == "lazy" && newest && way.policy.ends_with("offload"))
+    cell.set("policy.store", "all");
   cell.set("policy.host_memory", dice.any({"pinned", "pageable"}));
   cell.set("policy.chunk_tokens", block * dice.any({1, 2}));
   cell.set("policy.swap_partially", dice.one_in(2));
@@ -50,12 +54,14 @@ void set_engine(support::Cell& cell, const Way& way, int block, int pool, Dice& 
   cell.set("engine.scheduler", way.scheduler);
   cell.set("engine.block_size", block).set("engine.kv_tokens", block * pool);
   cell.set("engine.max_model_len", kMaxModelLen);
-  const bool whole_prompts = way.scheduler != "v1" || way.policy == "contiguous";
+  const bool v1 = way.scheduler.starts_with("v") && way.policy != "contiguous";
+  const bool whole_prompts = !v1;
   cell.set("engine.max_num_batched_tokens", whole_prompts ? 256 : dice.any({8, 33, 256}));
   cell.set("engine.max_num_seqs", dice.between(2, 6));
   if (way.scheduler == "chunked") cell.set("engine.chunk_tokens", dice.any({16, 50}));
-  if (way.scheduler == "v1" && way.policy != "contiguous")
-    cell.set("engine.reserve_full_sequence", dice.one_in(2));
+  if (!v1) return;
+  cell.set("engine.reserve_full_sequence", dice.one_in(2));
+  cell.set("engine.async_scheduling", dice.one_in(2));
 }
 
 support::Cell cell_of(const Way& way, const Target& target, Dice& dice) {
@@ -77,7 +83,8 @@ bool contradicts(const std::string& refusal) {
          says("must be \"v1\" with policy.layout \"contiguous\"") ||
          says("must be \"lru\" with policy.prefetch") ||
          says("must be \"lru\" or \"partial_first\" with policy.store") ||
-         says("needs policy.tier \"offload\" and policy.store \"eager\"");
+         says("needs policy.tier \"offload\" and policy.store \"eager\"") ||
+         says("since the tier of vLLM 0.33 loads on demand alone");
 }
 
 /// Empty when the way's settings contradict each other.
@@ -135,6 +142,7 @@ std::vector<Way> all_ways() {
 
 std::vector<Way> ways_of_tiers() {
   return {{.policy = "cpu_offload"},
+          {.policy = "cpu_offload", .scheduler = "vllm-0.33"},
           {.policy = "cpu_offload", .store = "lazy"},
           {.policy = "cpu_offload", .host_eviction = "next_use"},
           {.policy = "lmcache"},
@@ -176,6 +184,7 @@ std::string kind_of(const Serving& serving) {
   if (serving.policy.prefetch != "none") return "prefetch";
   if (tier.kind == TierKind::none) return "no tier";
   if (tier.kind == TierKind::lmcache) return "lmcache";
+  if (tier.kind == TierKind::connector) return "connector";
   if (tier.kind == TierKind::offload)
     return tier.store_mode == StoreMode::lazy ? "offload lazy" : "offload eager";
   if (tier.swap_if_cheaper) return "adaptive";

@@ -41,12 +41,14 @@ struct TierCase {
 struct TierMoves {
   int stored = 0, loaded = 0;
 };
-const char* name_of(const Serving& serving) {
+std::string name_of(const Serving& serving) {
   const engine::TierConfig& tier = serving.engine.tier;
-  if (serving.policy.prefetch != "none") return "prefetch";
+  const std::string ahead = serving.engine.async_scheduling ? "asynchronous " : "";
+  if (serving.policy.prefetch != "none") return ahead + "prefetch";
   if (tier.kind == TierKind::offload)
-    return tier.store_mode == StoreMode::lazy ? "offload lazy" : "offload eager";
-  return tier.kind == TierKind::lmcache ? "lmcache" : "swap";
+    return ahead + (tier.store_mode == StoreMode::lazy ? "offload lazy" : "offload eager");
+  if (tier.kind == TierKind::connector) return ahead + "connector";
+  return ahead + (tier.kind == TierKind::lmcache ? "lmcache" : "swap");
 }
 void count(std::map<std::string, TierMoves>& all, const Serving& serving, const Served& served) {
   TierMoves& moved = all[name_of(serving)];
@@ -75,7 +77,7 @@ TEST_CASE("tokens and logits have the same bits with any host tier as without", 
       tested.renew(tested.serving.kv_type);
     }
   });
-  CHECK(all.size() == 5);
+  CHECK(all.size() == 12);
   for (const auto& [name, moved] : all) {
     std::cout << name << ": " << moved.stored << " blocks stored, " << moved.loaded << " loaded\n";
     CHECK(moved.stored > 0);

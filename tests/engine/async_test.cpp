@@ -1,5 +1,6 @@
 #include "tests/engine/support/engine_world.hpp"
 #include "tests/support/catch.hpp"
+#include "workers/backends/sim/link_copier.hpp"
 
 using engine::Nanos;
 using support::EngineWorld;
@@ -69,4 +70,19 @@ TEST_CASE("an arrival during a step waits for the step behind it as well", "[asy
   CHECK(request.time.queue == kStep);
   CHECK(request.time.prefill == kStep);
   CHECK(request.time.queue + request.time.prefill == with.end - spec.arrival);
+}
+
+TEST_CASE("time that a connector takes passes beside the step in flight", "[async]") {
+  support::EngineWorldConfig config = async_config();
+  config.engine.scheduler.version = engine::Version::v0_33;
+  const Nanos cost = kStep / 2;
+  config.engine.tier = {
+      .kind = engine::TierKind::connector, .host_blocks = 8, .schedule_overhead = cost};
+  backends::LinkCopier link({50, 50, 1, false, 1000});
+  EngineWorld world(config, &link);
+  const Tokens prompt = support::tokens(20, 1);
+  const engine::Request request = world.run_until_finished(world.submit(prompt, 3));
+  CHECK(world.clock.now() == cost + 3 * kStep);
+  CHECK(request.time.prefill == kStep);
+  CHECK(request.time.decode == 2 * kStep);
 }

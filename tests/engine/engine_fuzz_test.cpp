@@ -173,7 +173,11 @@ TEST_CASE("the parts of every turn's time add up, and traces tell what happened"
     if (seed % 3 != 0) add_tier(fuzz, seed);
     if (seed % 6 == 0) add_connector(fuzz, seed);
     if (seed % 5 < 2) add_admission(fuzz, seed);
-    EngineRun(fuzz, seed).run();
+    try {
+      EngineRun(fuzz, seed).run();
+    } catch (const std::exception& error) {
+      throw std::runtime_error(describe(fuzz) + ": " + error.what());
+    }
   });
 }
 
@@ -183,9 +187,15 @@ TEST_CASE("with steps in flight the parts of every turn's time add up as well", 
         seed,
         {"fcfs", "priority", "job_fcfs", "attained_service", "srpt", "longest_prefix", "progress"},
         seed % 2 == 0 ? Retained::pins : Retained::nothing);
-    if (seed % 3 == 0) add_connector(fuzz, seed);
+    if (seed % 4 == 0) add_connector(fuzz, seed);
+    if (seed % 4 == 1) add_tier(fuzz, seed);
+    if (seed % 4 == 2) add_preemption(fuzz, seed);
     if (seed % 5 < 2) add_admission(fuzz, seed);
-    fuzz.config.async = true;
-    EngineRun(fuzz, seed).run();
+    make_async(fuzz);
+    try {
+      EngineRun(fuzz, seed).run();
+    } catch (const std::exception& error) {
+      throw std::runtime_error(describe(fuzz) + ": " + error.what());
+    }
   });
 }

@@ -236,9 +236,11 @@ TEST_CASE("with steps in flight pins and orders keep the invariants and compute 
 }
 
 TEST_CASE("evicting what is used last keeps the invariants and computes what it reads", "[fuzz]") {
-  const auto make = [](std::uint64_t seed) {
+  const bool async = GENERATE(false, true);
+  const auto make = [&](std::uint64_t seed) {
     FuzzCase fuzz = case_to_evict_in(seed);
     add_eviction(fuzz, seed);
+    if (async) make_async(fuzz);
     return fuzz;
   };
   require_all_pass(make, play);
@@ -247,10 +249,12 @@ TEST_CASE("evicting what is used last keeps the invariants and computes what it 
 TEST_CASE("every rule of eviction keeps the invariants and computes what it reads", "[fuzz]") {
   const std::string rule = GENERATE(from_range(policies::eviction_rule_names()));
   if (rule == "plugin") return;
-  CAPTURE(rule);
+  const bool async = GENERATE(false, true);
+  CAPTURE(rule, async);
   const auto make = [&](std::uint64_t seed) {
     FuzzCase fuzz = case_to_evict_in(seed);
     add_eviction_rule(fuzz, rule, seed);
+    if (async) make_async(fuzz);
     return fuzz;
   };
   require_all_pass(make, play);
@@ -258,10 +262,12 @@ TEST_CASE("every rule of eviction keeps the invariants and computes what it read
 
 TEST_CASE("the shipped rules of eviction decide as naive models of them", "[fuzz]") {
   const std::string rule = GENERATE("slru", "tail_lru", "retention_priority", "cost_aware");
-  CAPTURE(rule);
+  const bool async = GENERATE(false, true);
+  CAPTURE(rule, async);
   const auto make = [&](std::uint64_t seed) {
     FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority"}, Retained::nothing);
     add_eviction_rule(fuzz, rule, seed);
+    if (async) make_async(fuzz);
     return fuzz;
   };
   require_all_pass(make, play_beside_naive_model);

@@ -214,26 +214,22 @@ void check_eviction(const ParamBinder& in, const ExperimentConfig& config) {
 void check_prefetch(const ParamBinder& in, const ExperimentConfig& config) {
   const engine::TierConfig& tier = config.engine.tier;
   const bool eager = tier.store_mode == engine::StoreMode::eager;
+  if (config.policy.prefetch != "none" && tier.kind == engine::TierKind::connector)
+    in.fail("policy.prefetch",
+            "needs engine.scheduler \"v1\", since the tier of vLLM 0.33 loads on demand alone");
   if (config.policy.prefetch != "none" && (tier.kind != engine::TierKind::offload || !eager))
     in.fail("policy.prefetch", "needs policy.tier \"offload\" and policy.store \"eager\"");
   if (!config.link.duplex && config.backend == "cuda")
     in.fail("policy.duplex", "must be true for backend cuda, whose copy engines work side by side");
 }
 
-/// What asynchronous scheduling does not go together with yet; empty: nothing.
+/// What asynchronous scheduling does not go together with, and why; empty: nothing.
 std::string not_built_async(const ExperimentConfig& config) {
-  const std::string& retention = config.policy.retention;
-  const std::string& eviction = config.policy.eviction;
-  if (config.backend == "cuda" && config.access_log) return "an access log on backend cuda";
+  if (config.backend == "cuda" && config.access_log)
+    return "record.access_log on backend cuda, whose log follows one step at a time";
   if (config.engine.scheduler.batching != engine::Batching::v1)
-    return "schedulers other than vLLM's V1, or policy.layout \"contiguous\"";
-  const engine::TierKind tier = config.engine.tier.kind;
-  if (tier != engine::TierKind::none && tier != engine::TierKind::connector)
-    return "a host tier of engine.scheduler v1, or one that swaps or is LMCache's";
-  if (config.engine.scheduler.preempt_by_block) return "preemption by block";
-  if (retention != "free" && retention != "pin") return "policy.retention \"" + retention + '"';
-  if (eviction != "lru" && eviction != "partial_first")
-    return "policy.eviction \"" + eviction + '"';
+    return "a scheduler of vLLM 0.4.2 or policy.layout \"contiguous\", which decide by the tokens "
+           "of the step before";
   return "";
 }
 

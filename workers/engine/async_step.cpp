@@ -18,18 +18,25 @@ const StepTrace& Engine::step_async(Nanos until) {
   return trace;
 }
 
-/// Schedules a step with what is known now, and starts it behind the one in flight.
+/// Schedules a step with what is known now, and starts it behind the one in flight. Where copies
+/// run between steps, it starts when that one is over.
 void Engine::launch_next() {
   schedule_step();
-  tier_->before_execution(plan_, clock_);
-  trace_.start = clock_.now();
-  if (!plan_.scheduled.empty()) backend_.launch(plan_);
-  if (connector_ != nullptr) {
-    tier_->after_execution(plan_, clock_);
-    connector_->observe(clock_.now());
-  }
   flights_.push_back({std::move(plan_), trace_});
   plan_ = {};
+  if (flights_.size() == 1 || !tier_->blocking()) launch(flights_.back());
+}
+
+void Engine::launch(Flight& flight) {
+  const Nanos start = clock_.now();
+  const auto failed = tier_->before_execution(flight.plan, clock_);
+  if (!failed.empty()) scheduler_.on_load_failed(failed, flight.plan);
+  flight.launched = clock_.now();
+  flight.trace.start = tier_->blocking() ? start : flight.launched;
+  if (!flight.plan.scheduled.empty()) backend_.launch(flight.plan);
+  if (connector_ == nullptr) return;
+  tier_->after_execution(flight.plan, clock_);
+  connector_->observe(clock_.now());
 }
 
 /// Waits for the oldest step and applies it. It has run since its launch, or since the end of the
@@ -42,16 +49,23 @@ const StepTrace& Engine::land_oldest() {
   trace_ = flight.trace;
   trace_.plan = &plan_;
   trace_.evictions = evictions;
-  const Nanos start = std::max(trace_.start, last_end_);
-  trace_.start = start;
-  trace_.stall = Nanos{0};
+  const Nanos launched = std::max(flight.launched, last_end_);
+  trace_.start = std::max(trace_.start, last_end_);
+  trace_.stall = launched - trace_.start;
   StepResult result;
   if (!plan_.scheduled.empty()) {
     result = backend_.wait();
-    clock_.advance(result.duration);
+    // The step has run while the host waited for copies.
+    clock_.advance(std::max(Nanos{0}, launched + result.duration - clock_.now()));
   }
-  const StepTrace& trace = finish_step(result, start);
-  last_end_ = trace.end;
+  last_end_ = clock_.now();
+  if (tier_->blocking()) {
+    tier_->after_execution(plan_, clock_);
+    trace_.stall += clock_.now() - last_end_;
+    last_end_ = clock_.now();
+    if (!flights_.empty()) launch(flights_.front());
+  }
+  const StepTrace& trace = finish_step(result, last_end_);
   if (connector_ != nullptr) scheduler_.on_loaded(connector_->make_known(), trace.end);
   return trace;
 }

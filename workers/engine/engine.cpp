@@ -91,8 +91,9 @@ RequestId Engine::submit(const RequestSpec& spec) {
 
 const StepTrace& Engine::step(Nanos until) {
   if (config_.async_scheduling) return step_async(until);
-  const Nanos start = begin_step();
-  return finish_step(execute(until), start);
+  begin_step();
+  const StepResult result = execute(until);
+  return finish_step(result, clock_.now());
 }
 
 /// A turn's pin begins when its step has ended. If the engine slept until the next turn arrives, no
@@ -108,18 +109,18 @@ const StepTrace& Engine::wake() {
     recycle_finished();
     return land_oldest();
   }
-  const Nanos start = begin_step();
+  begin_step();
   tier_->before_execution(plan_, clock_);
   trace_.stall = Nanos{0};
-  return finish_step({}, start);
+  return finish_step({}, clock_.now());
 }
 
-Nanos Engine::begin_step() {
+void Engine::begin_step() {
   recycle_finished();
-  return schedule_step();
+  schedule_step();
 }
 
-Nanos Engine::schedule_step() {
+void Engine::schedule_step() {
   const Nanos start = clock_.now();
   backend_.on_phase(StepPhase::plan, plan_.step + 1);
   // An asynchronous connector makes known what a step observed when that is applied.
@@ -130,15 +131,14 @@ Nanos Engine::schedule_step() {
   trace_step(start);
   trace_.scheduling = clock_.now() - start;
   backend_.on_phase(StepPhase::execute, plan_.step);
-  return start;
 }
 
-const StepTrace& Engine::finish_step(const StepResult& result, Nanos start) {
-  trace_.end = clock_.now();
+const StepTrace& Engine::finish_step(const StepResult& result, Nanos end) {
+  trace_.end = end;
   trace_.split = result.split;
   backend_.on_phase(StepPhase::done, plan_.step);
-  scheduler_.apply(plan_, result, start, trace_.end, finished_, trace_.stall);
-  stamp_events(trace_.end);
+  scheduler_.apply(plan_, result, trace_.start, end, finished_, trace_.stall);
+  stamp_events(end);
   trace_.transfers = tier_->take_stats();
   trace_.finished = finished_;
   trace_.kv_events = pins_.events();

@@ -47,19 +47,21 @@ class Engine {
  private:
   Request& new_request();
   void recycle_finished();
-  const StepTrace& finish_step(const StepResult& result, Nanos start);
+  const StepTrace& finish_step(const StepResult& result, Nanos end);
   /// A step that is scheduled and not applied, and the state after it was scheduled.
   struct Flight {
     StepPlan plan;
     StepTrace trace;
+    Nanos launched{0};
   };
   const StepTrace& step_async(Nanos until);
   /// Whether a step in flight computes anything.
   bool computing() const { return !flights_.empty() && !flights_.front().plan.scheduled.empty(); }
   void launch_next();
+  void launch(Flight& flight);
   const StepTrace& land_oldest();
-  Nanos begin_step();
-  Nanos schedule_step();
+  void begin_step();
+  void schedule_step();
   StepResult execute(Nanos until);
   void trace_step(Nanos start);
   void trace_evictions();

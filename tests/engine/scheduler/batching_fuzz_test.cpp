@@ -39,16 +39,15 @@ void choose_fixed_batches(FuzzCase& fuzz, Dice& dice) {
                     false};
 }
 
-void choose_preemption(FuzzCase& fuzz, Dice& dice) {
-  engine::TierConfig& tier = fuzz.config.tier;
-  if (dice.one_in(4)) return;
-  tier.kind = engine::TierKind::swap;
-  const int pool = fuzz.config.kv.num_blocks - 1;
-  tier.host_blocks = 1 + dice.any({0, 1, dice.between(0, pool), 20 * pool});
-  tier.transfers.quantum_blocks = dice.any({1, 2, 32});
-  fuzz.config.scheduler.preempt_by_block = dice.one_in(2);
-  tier.swap_if_cheaper = dice.one_in(3);
-  tier.swap_partially = dice.one_in(3);
+/// V1 with a step in flight, and gaps in which KV is swapped.
+FuzzCase make_async_case(std::uint64_t seed) {
+  Dice dice(seed * 15485863);
+  FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "fcfs", "priority", "job_fcfs"}, Retained::nothing);
+  if (dice.one_in(3)) add_version(fuzz, seed);
+  add_preemption(fuzz, seed);
+  if (dice.one_in(3)) add_gaps(fuzz, seed);
+  make_async(fuzz);
+  return fuzz;
 }
 
 FuzzCase make_case(std::uint64_t seed) {
@@ -58,13 +57,13 @@ FuzzCase make_case(std::uint64_t seed) {
     choose_fixed_batches(fuzz, dice);
   } else {
     choose_batching(fuzz, dice);
-    choose_preemption(fuzz, dice);
+    add_preemption(fuzz, seed);
   }
   return fuzz;
 }
 
 struct Totals {
-  int whole = 0, by_block = 0, back = 0, failed = 0, suspended = 0, ended_in_batch = 0;
+  int whole = 0, by_block = 0, back = 0, failed = 0, suspended = 0, in_gaps = 0, ended_in_batch = 0;
 };
 
 void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals) {
@@ -81,6 +80,7 @@ void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals) {
   FuzzDriver(fuzz, world, hooks).run();
   totals.whole += world.blocks_of(KvEventKind::swap_out, KvReason::swapped_out);
   totals.by_block += world.blocks_of(KvEventKind::swap_out, KvReason::partial);
+  totals.in_gaps += world.blocks_of(KvEventKind::swap_out, KvReason::waste);
   totals.back += world.blocks_of(KvEventKind::swap_in, KvReason::demand);
   totals.failed += world.blocks_of(KvEventKind::load_failed, KvReason::load_failed);
 }
@@ -89,9 +89,10 @@ void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals) {
 
 TEST_CASE("whatever the batching and the preemption, nothing stalls and all KV read is correct",
           "[fuzz][batching]") {
+  const bool async = GENERATE(false, true);
   Totals totals;
   for_each_seed(3000, [&](std::uint64_t seed) {
-    const FuzzCase fuzz = make_case(seed);
+    const FuzzCase fuzz = async ? make_async_case(seed) : make_case(seed);
     try {
       play(fuzz, seed, totals);
     } catch (const std::exception& error) {
@@ -105,7 +106,9 @@ TEST_CASE("whatever the batching and the preemption, nothing stalls and all KV r
   if (support::few_seeds()) return;
   INFO("whole " << totals.whole << ", by block " << totals.by_block << ", back " << totals.back
                 << ", failed " << totals.failed);
-  for (const int count : {totals.whole, totals.by_block, totals.back, totals.failed,
-                          totals.suspended, totals.ended_in_batch})
+  for (const int count :
+       {totals.whole, totals.by_block, totals.back, totals.failed, totals.suspended})
     CHECK(count > 0);
+  CHECK((totals.in_gaps > 0) == async);
+  CHECK((totals.ended_in_batch > 0) == !async);
 }

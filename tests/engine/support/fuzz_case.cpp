@@ -146,8 +146,38 @@ void add_tier(FuzzCase& fuzz, std::uint64_t seed) {
   tier.swap_partially = dice.one_in(2);
   tier.save_decode = dice.one_in(2);
   tier.transfers.quantum_blocks = dice.any({1, 2, 32});
-  if (dice.one_in(4)) fuzz.config.scheduler.batching = engine::Batching::prefill_first;
+  // Equal requests would evict each other forever under "priority".
+  if (dice.one_in(4) && fuzz.config.policy.order != "priority")
+    fuzz.config.scheduler.batching = engine::Batching::prefill_first;
   tier.transfers.max_ahead = dice.any({0, 1, 3});
+}
+
+void add_preemption(FuzzCase& fuzz, std::uint64_t seed) {
+  Dice dice(seed * 15485863);
+  engine::TierConfig& tier = fuzz.config.tier;
+  if (dice.one_in(4)) return;
+  tier.kind = engine::TierKind::swap;
+  const int pool = fuzz.config.kv.num_blocks - 1;
+  tier.host_blocks = 1 + dice.any({0, 1, dice.between(0, pool), 20 * pool});
+  tier.transfers.quantum_blocks = dice.any({1, 2, 32});
+  fuzz.config.scheduler.preempt_by_block = dice.one_in(2);
+  tier.swap_if_cheaper = dice.one_in(3);
+  tier.swap_partially = dice.one_in(3);
+}
+
+void add_gaps(FuzzCase& fuzz, std::uint64_t seed) {
+  Dice dice(seed * 86028121);
+  policies::PolicyConfig& policy = fuzz.config.policy;
+  policy.retention = "infercept";
+  policy.estimator.name = "oracle";
+  policy.estimator.truth = gaps_of(fuzz);
+  policy.reload = {0, dice.any({1e-4, 1e-2}), 0};
+  policy.swap_s_per_tok = dice.any({1e-6, 1e-3});
+}
+
+void make_async(FuzzCase& fuzz) {
+  fuzz.config.async = true;
+  fuzz.config.scheduler.batching = engine::Batching::v1;
 }
 
 void add_connector(FuzzCase& fuzz, std::uint64_t seed) {
@@ -248,8 +278,9 @@ void add_plugin(FuzzCase& fuzz, std::uint64_t seed) {
   decide(policy.ttl_rule);
   decide(policy.estimator.name);
   if (policy.eviction == "lru" && policy.prefetch == "none") decide(policy.eviction);
-  const bool tier = fuzz.config.tier.kind == engine::TierKind::offload ||
-                    fuzz.config.tier.kind == engine::TierKind::lmcache;
+  const engine::TierConfig& host = fuzz.config.tier;
+  const bool tier = host.kind != engine::TierKind::none && host.kind != engine::TierKind::swap &&
+                    !(host.kind == engine::TierKind::connector && host.arc);
   if (tier && policy.prefetch == "none") decide(policy.host_eviction);
   if (policy.prefetch != "none") decide(policy.prefetch);
   if (policy.eviction == "plugin") fuzz.config.tier.store_mode = engine::StoreMode::eager;
@@ -277,6 +308,7 @@ std::string describe(const FuzzCase& fuzz) {
   add("partial blocks first", kv.partial_blocks_first);
   text += ", eviction " + policy.eviction + ", admission " + policy.admission.rule;
   text += ", host eviction " + policy.host_eviction;
+  if (async) text += ", asynchronous";
   text += ", prefetch " + policy.prefetch + " " + policy.scoring;
   return text;
 }

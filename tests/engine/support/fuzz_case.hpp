@@ -61,6 +61,13 @@ void add_connector(FuzzCase& fuzz, std::uint64_t seed);
 /// Adds a host tier of any kind, from far too small to ample.
 void add_tier(FuzzCase& fuzz, std::uint64_t seed);
 
+/// Preempts by recompute, or by swapping, as a whole or block by block.
+void add_preemption(FuzzCase& fuzz, std::uint64_t seed);
+/// Keeps the KV of a gap, drops it or swaps it, whichever wastes least.
+void add_gaps(FuzzCase& fuzz, std::uint64_t seed);
+/// Schedules each step while the one before it is in flight, as V1 does.
+void make_async(FuzzCase& fuzz);
+
 /// Adds a host tier that finds KV by its hash, and what leaves it first.
 void add_host_eviction(FuzzCase& fuzz, const std::string& rule, std::uint64_t seed);
 

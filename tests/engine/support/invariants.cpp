@@ -195,6 +195,7 @@ void Invariants::check_fcfs() const {
 void Invariants::before_apply() {
   tables_.clear();
   for (const Request* r : all_of(scheduler_.running())) tables_[r] = r->blocks;
+  for (const Request* r : all_of(scheduler_.suspended())) tables_[r] = r->blocks;
 }
 
 void Invariants::after_apply() { check_blocks(); }
@@ -207,7 +208,7 @@ void Invariants::on_events(const std::vector<engine::KvEvent>& events) {
       const auto turn = std::ranges::find_if(tables_, [&](const auto& entry) {
         return entry.first->spec.job == event.job && entry.first->spec.turn == event.turn;
       });
-      require(turn != tables_.end(), "only a turn that ran is pinned");
+      require(turn != tables_.end(), "only a turn that holds blocks is pinned");
       const auto [pin, fresh] = pinned_.emplace(event.job, turn->second);
       require(fresh, "a job holds one pin at most");
       const int blocks = static_cast<int>(pin->second.size());

@@ -125,12 +125,15 @@ std::string SchedulerWorld::schedule() {
   scheduler_.schedule(plan_, now());
   take_events();
   invariants_.after_schedule(plan_);
+  // Where copies run between steps, the step in flight is over before this one starts.
+  const bool between = config_.async && tier.blocking();
+  if (between && !in_flight_.empty()) tier.after_execution(in_flight_.front(), clock);
   const auto failed = tier.before_execution(plan_, clock);
   if (!failed.empty()) scheduler_.on_load_failed(failed, plan_);
   take_events();
   invariants_.before_execution(plan_);
   content.execute(plan_);
-  tier.after_execution(plan_, clock);
+  if (!between) tier.after_execution(plan_, clock);
   if (delayed()) tier.connector()->observe(now());
   preempted_ = names(plan_.preempted);
   std::string text;

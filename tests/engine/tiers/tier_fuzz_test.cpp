@@ -63,9 +63,11 @@ FuzzCase make_case(std::uint64_t seed) {
 
 TEST_CASE("with a host tier nothing stalls, nothing is lost, and all KV read is what was written",
           "[fuzz]") {
+  const bool async = GENERATE(false, true);
   Totals totals;
   for_each_seed(3000, [&](std::uint64_t seed) {
-    const FuzzCase fuzz = make_case(seed);
+    FuzzCase fuzz = make_case(seed);
+    if (async) make_async(fuzz);
     try {
       play(fuzz, seed, totals);
     } catch (const std::exception& error) {
@@ -91,7 +93,10 @@ TEST_CASE("with the tier of vLLM 0.33 nothing stalls, and all KV read is what wa
     add_connector(fuzz, seed);
     if (seed % 3 == 0) add_admission(fuzz, seed);
     if (seed % 5 == 0) add_eviction(fuzz, seed);
-    fuzz.config.async = async;
+    if (seed % 5 == 1) add_eviction_rule(fuzz, "slru", seed);
+    if (seed % 5 == 2) add_eviction_rule(fuzz, "cost_aware", seed);
+    if (seed % 10 == 3) add_plugin(fuzz, seed);
+    if (async) make_async(fuzz);
     try {
       play(fuzz, seed, totals);
     } catch (const std::exception& error) {
@@ -108,6 +113,7 @@ TEST_CASE("with the tier of vLLM 0.33 nothing stalls, and all KV read is what wa
 
 TEST_CASE("whatever a plugin decides, nothing stalls, and all KV read is what was written",
           "[fuzz][plugin]") {
+  const bool async = GENERATE(false, true);
   Totals totals;
   Ahead ahead;
   std::map<std::string, int> decided;
@@ -117,6 +123,7 @@ TEST_CASE("whatever a plugin decides, nothing stalls, and all KV read is what wa
     if (seed % 3 == 0) add_tier(fuzz, seed);
     if (seed % 3 == 1) add_prefetch(fuzz, seed);
     add_plugin(fuzz, seed);
+    if (async) make_async(fuzz);
     for (const std::string& axis : policies::plugin_axes(fuzz.config.policy)) ++decided[axis];
     try {
       play(fuzz, seed, totals, &ahead);
@@ -137,13 +144,15 @@ TEST_CASE("whatever leaves the host first, nothing stalls, and all KV read is wh
           "[fuzz]") {
   const std::string rule = GENERATE(from_range(policies::host_eviction_names()));
   if (rule == "plugin") return;
-  CAPTURE(rule);
+  const bool async = GENERATE(false, true);
+  CAPTURE(rule, async);
   Totals totals;
   for_each_seed(2000, [&](std::uint64_t seed) {
     const auto retained = seed % 4 == 0 ? Retained::pins : Retained::nothing;
     FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
     add_host_eviction(fuzz, rule, seed);
     if (seed % 5 == 0) add_admission(fuzz, seed);
+    if (async) make_async(fuzz);
     try {
       play(fuzz, seed, totals);
     } catch (const std::exception& error) {
@@ -156,12 +165,14 @@ TEST_CASE("whatever leaves the host first, nothing stalls, and all KV read is wh
 }
 
 TEST_CASE("with KV loaded ahead of its turns, too", "[fuzz][prefetch]") {
+  const bool async = GENERATE(false, true);
   Totals totals;
   Ahead ahead;
   for_each_seed(3000, [&](std::uint64_t seed) {
     const auto retained = seed % 4 == 0 ? Retained::pins : Retained::nothing;
     FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "priority", "job_fcfs"}, retained);
     add_prefetch(fuzz, seed);
+    if (async) make_async(fuzz);
     try {
       play(fuzz, seed, totals, &ahead);
     } catch (const std::exception& error) {

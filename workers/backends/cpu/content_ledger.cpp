@@ -9,8 +9,8 @@
 namespace backends {
 namespace {
 
-std::string place(const engine::StepPlan& plan, const engine::Request& request, const char* verb) {
-  return "step " + std::to_string(plan.step) + ", " + verb + " by request " +
+std::string place(std::uint64_t step, const engine::Request& request, const char* verb) {
+  return "step " + std::to_string(step) + ", " + verb + " by request " +
          std::to_string(index(request.id));
 }
 
@@ -35,17 +35,15 @@ void ContentLedger::poison(std::uint32_t block) {
 }
 
 void ContentLedger::before_step(const engine::StepPlan& plan, const StepBatch& batch) {
+  on_tokens_known();
   find_filling(plan);
   for (const engine::ScheduledRequest& share : plan.scheduled) {
     const int full =
         std::min(share.computed_before / arena_.layout().block_size, hashed_blocks(*share.request));
     for (int i = 0; i < full; ++i)
-      if (!filling_.contains(block_at(*share.request, i))) verify(plan, *share.request, i);
+      if (!filling_.contains(block_at(*share.request, i))) verify(plan.step, *share.request, i);
   }
-  for (const std::int32_t block : batch.new_blocks) {
-    poison(static_cast<std::uint32_t>(block));
-    unnamed_.erase(engine::BlockId{static_cast<std::uint32_t>(block)});
-  }
+  for (const std::int32_t block : batch.new_blocks) poison(static_cast<std::uint32_t>(block));
 }
 
 void ContentLedger::after_step(const engine::StepPlan& plan) {
@@ -54,11 +52,20 @@ void ContentLedger::after_step(const engine::StepPlan& plan) {
     const engine::Request& request = *share.request;
     const int filled = (share.computed_before + share.num_tokens) / size;
     const int named = std::min(filled, hashed_blocks(request));
-    for (int i = share.computed_before / size; i < named; ++i) record(plan, request, i);
+    for (int i = share.computed_before / size; i < named; ++i)
+      record(plan.step, request, i, checksum(block_at(request, i)));
     // Their tokens are in flight.
     for (int i = std::max(named, share.computed_before / size); i < filled; ++i)
-      unnamed_[block_at(request, i)] = checksum(block_at(request, i));
+      unnamed_.push_back({&request, plan.step, i, checksum(block_at(request, i))});
   }
+}
+
+void ContentLedger::on_tokens_known() {
+  std::erase_if(unnamed_, [&](const Unnamed& each) {
+    if (each.block >= hashed_blocks(*each.request)) return each.request->ended();
+    record(each.step, *each.request, each.block, each.checksum);
+    return true;
+  });
 }
 
 /// Finds the blocks that the step fills. Another request of the same step may have hit them, so
@@ -77,27 +84,23 @@ std::uint64_t ContentLedger::checksum(engine::BlockId block) {
   return kernels::reference::checksum_block(bytes.data(), arena_.block_bytes());
 }
 
-void ContentLedger::verify(const engine::StepPlan& plan, const engine::Request& request,
-                           int block) {
+void ContentLedger::verify(std::uint64_t step, const engine::Request& request, int block) {
   const engine::BlockId id = block_at(request, block);
   const std::uint64_t found = checksum(id);
-  auto noted = checksums_.find(request.block_hash(block));
-  const auto unnamed = unnamed_.find(id);
-  if (noted == checksums_.end() && unnamed != unnamed_.end())
-    noted = checksums_.emplace(request.block_hash(block), unnamed->second).first;
+  const auto noted = checksums_.find(request.block_hash(block));
   if (noted == checksums_.end())
-    throw CorruptBlock(id, place(plan, request, "read although never filled,"), 0, found);
+    throw CorruptBlock(id, place(step, request, "read although never filled,"), 0, found);
   if (noted->second != found)
-    throw CorruptBlock(id, place(plan, request, "read"), noted->second, found);
+    throw CorruptBlock(id, place(step, request, "read"), noted->second, found);
 }
 
-void ContentLedger::record(const engine::StepPlan& plan, const engine::Request& request,
-                           int block) {
-  const engine::BlockId id = block_at(request, block);
-  const std::uint64_t found = checksum(id);
+void ContentLedger::record(std::uint64_t step, const engine::Request& request, int block,
+                           std::uint64_t found) {
   const auto [noted, fresh] = checksums_.emplace(request.block_hash(block), found);
-  if (!fresh && noted->second != found)
-    throw CorruptBlock(id, place(plan, request, "filled"), noted->second, found);
+  if (fresh || noted->second == found) return;
+  const bool holds = block < static_cast<int>(request.blocks.size());
+  throw CorruptBlock(holds ? block_at(request, block) : engine::BlockId{0},
+                     place(step, request, "filled"), noted->second, found);
 }
 
 }  // namespace backends

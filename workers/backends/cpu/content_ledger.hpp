@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <unordered_map>
 #include <unordered_set>
+#include <vector>
 
 #include "workers/backends/cpu/kv_arena.hpp"
 #include "workers/backends/step_batch.hpp"
@@ -27,13 +28,16 @@ class ContentLedger {
   /// Records the checksums of the blocks that the step has filled, or compares them with recorded
   /// ones. Throws CorruptBlock.
   void after_step(const engine::StepPlan& plan);
+  /// With a step in flight: the tokens of the one before it are known. Records the checksums of
+  /// blocks that the step filled with them, or compares them. Throws CorruptBlock.
+  void on_tokens_known();
 
  private:
   void poison(std::uint32_t block);
   void find_filling(const engine::StepPlan& plan);
   std::uint64_t checksum(engine::BlockId block);
-  void verify(const engine::StepPlan& plan, const engine::Request& request, int block);
-  void record(const engine::StepPlan& plan, const engine::Request& request, int block);
+  void verify(std::uint64_t step, const engine::Request& request, int block);
+  void record(std::uint64_t step, const engine::Request& request, int block, std::uint64_t found);
 
   struct HashOfHash {
     std::size_t operator()(const engine::BlockHash& hash) const { return hash.low; }
@@ -41,9 +45,14 @@ class ContentLedger {
   KvArena& arena_;
   std::unordered_set<engine::BlockId> filling_;  // blocks that the step fills
   std::unordered_map<engine::BlockHash, std::uint64_t, HashOfHash> checksums_;
-  // Checksums of blocks that a step filled before all their tokens, and so their hashes, were
-  // known.
-  std::unordered_map<engine::BlockId, std::uint64_t> unnamed_;
+  /// A block that a step filled before all its tokens, and so its hash, were known.
+  struct Unnamed {
+    const engine::Request* request;
+    std::uint64_t step;
+    int block;
+    std::uint64_t checksum;
+  };
+  std::vector<Unnamed> unnamed_;
 };
 
 }  // namespace backends

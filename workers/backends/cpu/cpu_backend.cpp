@@ -50,6 +50,11 @@ engine::StepResult CpuBackend::execute(const engine::StepPlan& plan) {
   return {.sampled = sampled_, .duration = clock_.now() - start};
 }
 
+engine::StepResult CpuBackend::wait() {
+  if (ledger_) ledger_->on_tokens_known();
+  return Backend::wait();
+}
+
 void CpuBackend::run_layers(const engine::StepPlan& plan, kernels::reference::AccessTrace* trace) {
   forward_.begin(batch_);
   require_finite(plan, NotFinite::kEmbedding, forward_.hidden(), rows_);

@@ -53,6 +53,7 @@ class CpuBackend final : public engine::Backend {
   /// Throws what check_step() throws; in debug mode CorruptBlock and NotFinite; with an access log
   /// AccessMismatch.
   engine::StepResult execute(const engine::StepPlan& plan) override;
+  engine::StepResult wait() override;
 
   /// Blocks by BlockId, for a copier to and from a host tier.
   KvArena& arena() { return arena_; }

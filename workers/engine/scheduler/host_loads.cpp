@@ -102,12 +102,14 @@ void SchedulerState::return_to_queue(Request& request) {
 void SchedulerState::on_load_failed(std::span<const LoadedKv> loads, StepPlan& plan) {
   for (const LoadedKv& load : loads) {
     const int num_blocks = load.tokens / kv.block_size();
-    const BlockId lost = load.request->blocks[static_cast<std::size_t>(num_blocks)];
+    const std::span<const BlockId> blocks(load.request->blocks);
+    const auto missing = blocks.subspan(static_cast<std::size_t>(num_blocks));
+    const std::vector<BlockId> lost(missing.begin(), missing.end());
     truncate_in_step(*load.request, num_blocks, plan);
     // Requests admitted later in the step may have hit blocks that never arrived.
     for (std::size_t i = 0; i < plan.scheduled.size();) {
       Request& other = *plan.scheduled[i].request;
-      const auto at = std::ranges::find(other.blocks, lost);
+      const auto at = std::ranges::find_first_of(other.blocks, lost);
       if (at == other.blocks.end()) {
         ++i;
       } else {

@@ -109,6 +109,8 @@ class HostTier {
   virtual void on_aborted(Request& request, Nanos now) { forget(request, now); }
   /// After execution: a blocking tier stores, and waits for its stores.
   virtual void after_execution(const StepPlan&, Clock&) {}
+  /// Whether its copies run between steps, none beside a step.
+  virtual bool blocking() const { return false; }
   virtual SwapSpace* swap_space() { return nullptr; }
   virtual Prefetching* prefetching() { return nullptr; }
   virtual Connector* connector() { return nullptr; }

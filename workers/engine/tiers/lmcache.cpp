@@ -55,7 +55,6 @@ void LmcacheTier::load(Request& request, int gpu_blocks, int num_blocks) {
     kv_.begin_copy(block);
     load.copies.push_back({block, block_slot(chunk, i)});
   }
-  load.id = transfers_.submit({CopyDirection::load, Urgency::demand}, load.copies);
   events_.add(KvEventKind::load, KvReason::demand, turn_of(request), num_blocks);
   loads_.push_back(std::move(load));
 }
@@ -78,6 +77,8 @@ std::span<const LoadedKv> LmcacheTier::before_execution(const StepPlan& plan, Cl
   failed_.clear();
   if (!plan.scheduled.empty()) clock.advance(config_.schedule_overhead);
   if (loads_.empty()) return failed_;
+  for (Load& load : loads_)
+    load.id = transfers_.submit({CopyDirection::load, Urgency::demand}, load.copies);
   for (const TransferDone& done : transfers_.drain(clock))
     end_load(*std::ranges::find(loads_, done.id, &Load::id), done);
   loads_.clear();
@@ -100,6 +101,8 @@ void LmcacheTier::end_load(const Load& load, const TransferDone& done) {
 
 void LmcacheTier::after_execution(const StepPlan& plan, Clock& clock) {
   for (const ScheduledRequest& share : plan.scheduled) {
+    // Asynchronous: the request has ended or was preempted, and others may have its blocks.
+    if (share.request->blocks.empty()) continue;
     if (share.num_tokens > 1 || config_.save_decode) {
       save(*share.request, (share.computed_before + share.num_tokens) / config_.chunk_tokens,
            clock.now());

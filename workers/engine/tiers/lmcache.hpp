@@ -29,6 +29,7 @@ class LmcacheTier final : public HostTier {
   std::span<const LoadedKv> before_execution(const StepPlan& plan, Clock& clock) override;
   void after_execution(const StepPlan& plan, Clock& clock) override;
 
+  bool blocking() const override { return true; }
   TransferStats take_stats() override { return transfers_.take_stats(); }
   HostUsage usage() const override {
     return {host_.num_published() * chunk_blocks_, host_.num_slots() * chunk_blocks_};

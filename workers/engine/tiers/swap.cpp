@@ -126,15 +126,21 @@ std::span<const LoadedKv> SwapTier::before_execution(const StepPlan&, Clock& clo
   const Nanos start = clock.now();
   int blocks = 0;
   for (Load& load : loads_) {
+    const bool stored = entry_of(*load.request) != swapped_.end() ||
+                        gap_of(load.request->spec.job) != swapped_.end();
+    if (!stored) {  // what this very step stored failed
+      end_load(load, {TransferId::none, 0, true});
+      continue;
+    }
     load.id = transfers_.submit({CopyDirection::load, Urgency::demand}, load.copies);
     blocks += static_cast<int>(load.copies.size());
   }
-  if (!loads_.empty()) {
+  if (transfers_.busy()) {
     for (const TransferDone& done : transfers_.drain(clock))
       end_load(*std::ranges::find(loads_, done.id, &Load::id), done);
-    loads_.clear();
     rates_.copied(blocks, clock.now() - start);
   }
+  loads_.clear();
   ready_ = clock.now();
   return failed_;
 }

@@ -31,6 +31,7 @@ class SwapTier final : public HostTier, public SwapSpace {
   std::span<const LoadedKv> before_execution(const StepPlan& plan, Clock& clock) override;
   void after_execution(const StepPlan& plan, Clock& clock) override;
 
+  bool blocking() const override { return true; }
   TransferStats take_stats() override { return transfers_.take_stats(); }
   HostUsage usage() const override;
   SwapSpace* swap_space() override { return this; }
