@@ -37,7 +37,7 @@ TEST_CASE("tokens and logits are those without a host tier under every shipped p
               << bench.worst << '\n';
     CHECK(bench.near_ties <= bench.rows / 20);
   }
-  CHECK(all.size() == 10);
+  CHECK(all.size() == 11);
   for (const auto& [kind, moved] : all) {
     std::cout << describe(kind, moved) << ", " << loaded_bytes[kind] << " bytes loaded\n";
     const bool copies = kind != "no tier" && kind != "contiguous";
