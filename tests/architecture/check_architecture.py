@@ -49,6 +49,7 @@ MAY_INCLUDE = {
     "workers/policies/order": "workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step",
     "workers/policies/plugin": "sweeps/files workers/policies/admission workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch posix",
     "workers/policies": "workers/policies/estimators workers/policies/admission workers/policies/eviction workers/policies/host_eviction workers/policies/order workers/policies/plugin workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch",
+    "workers/policies/exported": "workers/policies workers/policies/plugin workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step workers/engine/scheduler",
     "workers/workload/tokenizer": "workers/engine/base sweeps/files json pcre2",
     "workers/workload/input": "workers/engine/base sweeps/files json lzma zlib",
     "workers/workload": "workers/workload/input workers/workload/tokenizer workers/engine/base sweeps/files json",

@@ -31,6 +31,8 @@ from vllm.v1.core.sched.async_scheduler import AsyncScheduler as StockAsyncSched
 from vllm.v1.core.sched.output import SchedulerOutput
 from vllm.v1.core.sched.scheduler import Scheduler as StockScheduler
 
+from kvsweep.steering import Steered
+
 VERSION = 2
 FLUSH_S = 1.0
 FIELDS = {"num_scheduled_tokens", "total_num_scheduled_tokens", "scheduled_new_reqs", "scheduled_cached_reqs", "preempted_req_ids",
@@ -151,9 +153,9 @@ class Logged:
         super().shutdown()
 
 
-class Scheduler(Logged, StockScheduler):
+class Scheduler(Logged, Steered, StockScheduler):
     pass
 
 
-class AsyncScheduler(Logged, StockAsyncScheduler):
+class AsyncScheduler(Logged, Steered, StockAsyncScheduler):
     pass

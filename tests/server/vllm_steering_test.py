@@ -1,0 +1,314 @@
+"""kvsweep's policies for vLLM, with stand-ins for vLLM's structures that they work on."""
+import abc
+import collections
+import contextlib
+import enum
+import logging
+import os
+import sys
+import tempfile
+import types
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [os.path.join(HERE, "..", "farm"), os.path.join(HERE, "..", "..", "analysis", "python")]
+from cases import case, expect, expect_equal, expect_in, main
+
+sys.modules["vllm"] = types.SimpleNamespace(__version__="0.33.0")
+import kvsweep.steering as ours
+
+LIBRARY = os.path.join(os.path.dirname(os.environ["KVSWEEP_PROGRAM"]), "libkvsweep_policies.so")
+FAILS = """from kvsweep_policy import Policy
+class Fails(Policy):
+    def __init__(self, setup):
+        super().__init__(setup)
+        self.asked = 0
+    def rank_turn(self, waiting, now_ns):
+        self.asked += 1
+        return -waiting.joined if self.asked < 3 else 1 / 0
+"""
+SLOW = FAILS.replace("1 / 0", "__import__('time').sleep(0.2) or 0.0")
+
+
+class RequestQueue(abc.ABC):
+    """vLLM's, as far as it says what a queue must have."""
+
+
+names = ["__bool__", "__iter__", "__len__", "add_request", "peek_request", "pop_request", "prepend_request", "prepend_requests",
+         "remove_request", "remove_requests"]
+RequestQueue.__abstractmethods__ = frozenset(names)
+
+
+class Fcfs(collections.deque, RequestQueue):
+    add_request, pop_request, prepend_request = collections.deque.append, collections.deque.popleft, collections.deque.appendleft
+
+    def peek_request(self):
+        return self[0]
+
+
+Fcfs.__abstractmethods__ = frozenset()
+Order = enum.Enum("Order", {"FCFS": "fcfs", "PRIORITY": "priority"})
+
+
+class Pool:
+    """Blocks by their number, of which references are counted."""
+    num_gpu_blocks = 101
+
+    def __init__(self):
+        self.held, self.free = collections.Counter(), 100
+
+    def touch(self, blocks):
+        self.held.update(blocks)
+
+    def free_blocks(self, blocks):
+        self.held.subtract(blocks)
+
+    def get_num_free_blocks(self):
+        return self.free
+
+    def get_cached_block(self, content, groups):
+        return None
+
+
+class Scheduler:
+    """What the stock one does to its queue, without blocks."""
+
+    def __init__(self):
+        self.waiting, self.running, self.policy, self.block_size, self.max_num_scheduled_tokens = Fcfs(), [], Order.FCFS, 16, 512
+        self.blocks = {}
+        pool = Pool()
+        self.kv_cache_manager = types.SimpleNamespace(
+            block_pool=pool, get_blocks=lambda id: types.SimpleNamespace(blocks=[self.blocks.get(id, [])]))
+
+    def schedule(self):
+        return None
+
+    def _free_request(self, request):
+        return None
+
+    def reset_prefix_cache(self):
+        return not +self.kv_cache_manager.block_pool.held
+
+
+class Steered(ours.Steered, Scheduler):
+    """A scheduler with a policy, and verbs for what happens in it."""
+
+    def add(self, id, tokens=32, now_s=0.0, **xargs):
+        self.at(now_s)
+        request = types.SimpleNamespace(
+            request_id=id, sampling_params=types.SimpleNamespace(extra_args=xargs), priority=0, num_prompt_tokens=tokens, max_tokens=8,
+            num_output_tokens=0, num_computed_tokens=0, num_preemptions=0, num_tokens=tokens, block_hashes=[],
+            status=types.SimpleNamespace(name="FINISHED_LENGTH_CAPPED"))
+        self.waiting.add_request(request)
+        return request
+
+    def at(self, now_s):
+        if self.kvsweep_policy is not None:
+            self.kvsweep_policy.clock, self.kvsweep_policy.began = lambda: int(now_s * 1e9), 0
+
+    def step(self, now_s=0.0):
+        self.at(now_s)
+        self.schedule()
+
+    def serve(self):
+        """Takes all requests that may be served."""
+        while self.waiting:
+            self.running.append(self.waiting.pop_request())
+        return [request.request_id for request in self.running]
+
+    def end(self, request, blocks=(), now_s=0.0):
+        self.at(now_s)
+        self.blocks[request.request_id] = list(blocks)
+        self.running.remove(request)
+        self._free_request(request)
+
+    @property
+    def held(self):
+        return sorted(+self.kv_cache_manager.block_pool.held)
+
+
+@contextlib.contextmanager
+def environment(**given):
+    os.environ.update(given)
+    yield
+    for name in given:
+        del os.environ[name]
+
+
+def steered(policy, changes="", limit_s="1e6", cls=Steered, **more):
+    with environment(KVSWEEP_POLICY=policy, KVSWEEP_POLICY_SET=changes, KVSWEEP_POLICIES=LIBRARY, KVSWEEP_POLICY_S=limit_s, **more):
+        return cls()
+
+
+def refusal(*arguments, **options):
+    try:
+        steered(*arguments, **options)
+    except RuntimeError as error:
+        return str(error)
+    return "accepted"
+
+
+@case("turns are served in the order of their jobs, which vllm_xargs or the request's id name")
+def job_order():
+    scheduler = steered("job_fcfs")
+    first = [scheduler.add("x", job_id="a"), scheduler.add("cmpl-b-t0-0-1a2b3c4d", now_s=1), scheduler.add("neither", now_s=2)]
+    expect_equal(scheduler.serve(), [request.request_id for request in first], "first turns")
+    for request in first:
+        scheduler.end(request, now_s=3)
+    for id, more in (("c-t0", {}), ("b-t1", {}), ("y", {"job_id": "a"})):
+        scheduler.add(id, now_s=4, **more)
+    expect_equal(scheduler.serve(), ["y", "b-t1", "c-t0"], "then")
+
+
+@case("an admission shows the queue only what it admits, and never holds back what names no job")
+def admission():
+    scheduler = steered("fcfs", "max_active_programs=1")
+    requests = [scheduler.add(id) for id in ("a-t0", "b-t0", "someone's")]
+    expect_equal((scheduler.serve(), len(scheduler.waiting), bool(scheduler.waiting)), (["a-t0", "someone's"], 1, False), "served")
+    scheduler.end(requests[0])
+    expect_equal((len(scheduler.waiting), bool(scheduler.waiting)), (1, False), "a job that goes on")
+    last = scheduler.add("a-t1", is_last_step=True)
+    scheduler.serve()
+    scheduler.end(last)
+    expect_equal(scheduler.serve(), ["someone's", "b-t0"], "after its last turn")
+
+
+@case("a pin holds the blocks of a finished request until its time is over, or the cache is emptied")
+def pins():
+    scheduler = steered("continuum")
+    for number, end in enumerate(("time", "emptied")):
+        request = scheduler.add(f"{number}-t0", tool="ls")
+        scheduler.serve()
+        scheduler.end(request, blocks=[3, 4, 5])
+        scheduler.step(now_s=1.9)
+        expect_equal(scheduler.held, [3, 4, 5], "pinned")
+        if end == "time":
+            scheduler.step(now_s=2.1)
+            expect_equal(scheduler.held, [], "after its time")
+        else:
+            expect(scheduler.reset_prefix_cache(), "emptied")
+    ends = scheduler.add("2-t0", tool="ls", is_last_step="True")
+    scheduler.serve()
+    scheduler.end(ends, blocks=[6])
+    expect_equal(scheduler.held, [], "behind a job's last turn")
+
+
+@case("pins end for a request that could not run otherwise")
+def pressure():
+    scheduler = steered("continuum")
+    request = scheduler.add("a-t0", tool="ls")
+    scheduler.serve()
+    scheduler.end(request, blocks=[1, 2])
+    scheduler.add("b-t0", tokens=101 * 16)
+    scheduler.step()
+    expect_equal(scheduler.held, [], "pins")
+
+
+@case("the request to preempt first has the greatest priority, while memory is short")
+def victims():
+    scheduler = steered("job_fcfs", "victim=latest_arrival")
+    requests = [scheduler.add(id, now_s=at) for at, id in enumerate(("a-t0", "b-t0", "c-t0"))]
+    scheduler.serve()
+    scheduler.end(requests[0])
+    requests.append(scheduler.add("a-t1", now_s=9))
+    scheduler.serve()
+    scheduler.step()
+    expect_equal([request.priority for request in scheduler.running], [0, 0, 0], "with room")
+    scheduler.kv_cache_manager.block_pool.free = 1
+    scheduler.step()
+    ranked = sorted(scheduler.running, key=lambda request: -request.priority)
+    expect_equal(([each.request_id for each in ranked], scheduler.policy), (["c-t0", "b-t0", "a-t1"], Order.PRIORITY), "victims")
+    scheduler.running.remove(requests[2])
+    scheduler.waiting.prepend_request(requests[2])
+    expect_equal(scheduler.waiting.peek_request().request_id, "c-t0", "preempted")
+    expect_equal(steered("fcfs").policy, Order.FCFS, "order of victims of fcfs")
+
+
+@case("an aborted request leaves the queue, and its job ends")
+def aborted():
+    scheduler = steered("fcfs", "max_active_programs=1")
+    scheduler.add("a-t0")
+    waits = scheduler.add("b-t0")
+    scheduler.serve()
+    scheduler.waiting.remove_requests([waits])
+    waits.status.name = "FINISHED_ABORTED"
+    scheduler._free_request(waits)
+    expect_equal((len(scheduler.waiting), bool(scheduler.waiting)), (0, False), "waiting")
+
+
+@case("a policy that fails or takes too long is left once, with a warning, and all are served in order of arrival")
+def left():
+    for text, limit, why in ((FAILS, "1e6", "ZeroDivisionError"), (SLOW, "0.15", "KVSWEEP_POLICY_S allows 150.0")):
+        said = []
+        handler = logging.Handler()
+        handler.emit = lambda record: said.append(record.getMessage())
+        logging.getLogger("vllm.kvsweep").addHandler(handler)
+        with tempfile.TemporaryDirectory() as folder:
+            path = os.path.join(folder, "mine.py")
+            with open(path, "w") as file:
+                file.write(text)
+            scheduler = steered(path, limit_s=limit)
+            requests = [scheduler.add(f"{id}-t0") for id in "ab"]
+            expect_equal(scheduler.waiting.peek_request().request_id, "b-t0", "the policy's order")
+            requests += [scheduler.add(f"{id}-t0") for id in "cd"]
+            scheduler.step()
+        logging.getLogger("vllm.kvsweep").removeHandler(handler)
+        expect_equal([each.request_id for each in scheduler.waiting], ["a-t0", "b-t0", "c-t0", "d-t0"], "stock order")
+        expect_equal(scheduler.serve(), ["a-t0", "b-t0", "c-t0", "d-t0"], "served")
+        scheduler.end(requests[0])
+        expect_equal(len(said), 1, f"warnings ({said})")
+        expect_in(why, said[0], "the warning")
+
+
+@case("what is no policy is refused at start")
+def refused():
+    with tempfile.TemporaryDirectory() as folder:
+        for name in "no.so", "no.toml":
+            with open(os.path.join(folder, name), "w") as file:
+                file.write("hello\n")
+        expect_in("cannot be loaded", refusal(os.path.join(folder, "no.so")), "a text as a shared object")
+        expect_in('"hello" is not KEY = VALUE', refusal(os.path.join(folder, "no.toml")), "a text as a policy's file")
+    expect_in("kvsweep_policy_table", refusal(LIBRARY), "a shared object without a table")
+    expect_in("there is no policy nosuch; looked for ", refusal("nosuch"), "no file")
+    for changes, why in (("order=lifo", "lifo"), ("ttl_s=-1", "ttl_s = -1; allowed: numbers from 0 to 1e+06"), ("ttl_s=soon", "ttl_s = soon"),
+                         ("tier=offload", "cannot obey policy.tier; allowed: admission, "), ("order=longest_prefix", "needs the cache"), ("order=srpt", "needs the cache"),
+                         ("protect_waiting=1", "allowed: true, false"), ("estimator=oracle", "needs recorded gaps"),
+                         ("order=plugin", "policy.plugin"), ("max_active_programs=1.5", "whole numbers")):
+        expect_in(why, refusal("continuum", changes), changes)
+    expect_in("cannot obey policy.tier", refusal("cpu_offload"), "a policy with a host tier")
+
+
+@case("a vLLM of another shape, and a missing library, are refused at start")
+def shapes():
+    class Bare(Scheduler):
+        def __init__(self):
+            super().__init__()
+            del self.kv_cache_manager.get_blocks
+
+    class Other(Scheduler):
+        def __init__(self):
+            super().__init__()
+            self.waiting = []
+
+    class Groups(Scheduler):
+        kv_cache_config = types.SimpleNamespace(kv_cache_groups=[1, 2])
+
+    for base, why in ((Bare, "do not know the scheduler of vLLM 0.33.0: it lacks kv_cache_manager.get_blocks"),
+                      (Other, "of vLLM 0.33.0: its queue has RequestQueue"), (Groups, "this one has 2")):
+        expect_in(why, refusal("fcfs", cls=type("Of", (ours.Steered, base), {})), why)
+    with environment(KVSWEEP_POLICY="fcfs", KVSWEEP_POLICIES="/nowhere.so"):
+        try:
+            Steered()
+        except RuntimeError as error:
+            expect_in("there is none at /nowhere.so", str(error), "the library")
+        else:
+            expect(False, "refused")
+
+
+@case("without KVSWEEP_POLICY the scheduler is the stock one")
+def unasked():
+    scheduler = Steered()
+    expect(type(scheduler.waiting) is Fcfs and scheduler.reset_prefix_cache() and scheduler.kvsweep_policy is None, "stock")
+
+
+if __name__ == "__main__":
+    main()
