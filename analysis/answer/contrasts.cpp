@@ -121,20 +121,4 @@ std::vector<std::string> contrast_lines(std::span<const Contrast> contrasts,
   return lines;
 }
 
-std::size_t repeats_for(const Ratio& ratio, double margin) {
-  constexpr std::size_t kMost = 100'000;
-  constexpr double kRounding = 1 + 1e-9;
-  if (std::isnan(ratio.interval.low) || ratio.interval.low <= 0) return 0;
-  const auto n = static_cast<double>(ratio.repeats);
-  const double half = std::log(ratio.interval.high / ratio.interval.low) / 2;
-  const double deviation = half / student_t_quantile(static_cast<int>(n) - 1) * std::sqrt(n);
-  std::size_t repeats = kFewestRepeats;
-  const auto reach = [&](std::size_t count) {
-    return student_t_quantile(static_cast<int>(count) - 1) * deviation /
-           std::sqrt(static_cast<double>(count));
-  };
-  while (repeats < kMost && reach(repeats) > std::log1p(margin) * kRounding) ++repeats;
-  return repeats;
-}
-
 }  // namespace analysis

@@ -41,8 +41,4 @@ std::vector<ContrastResult> contrast_results(std::span<const Contrast> contrasts
 std::vector<std::string> contrast_lines(std::span<const Contrast> contrasts,
                                         std::span<const ContrastResult> results);
 
-/// The fewest repeats with which the 95 % interval of such a ratio reaches no further than `margin`
-/// (0.05) from it, judged by how its repeats vary so far; 0 below three repeats.
-std::size_t repeats_for(const Ratio& ratio, double margin);
-
 }  // namespace analysis

@@ -1,11 +1,7 @@
 #include "analysis/compare/compare.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <functional>
 #include <iterator>
-#include <map>
-#include <numeric>
 #include <set>
 
 #include "analysis/compare/groups.hpp"
@@ -14,52 +10,6 @@
 
 namespace analysis {
 namespace {
-
-using Values = std::vector<double>;
-
-/// Log ratios by seed; NaN where a value is not positive.
-BySeed log_ratios(const BySeed& value, const BySeed& base) {
-  BySeed logs;
-  for (const auto& [seed, own] : value) {
-    const auto other = base.find(seed);
-    if (other == base.end()) continue;
-    const bool is_positive = own > 0 && other->second > 0;
-    logs[seed] = is_positive ? std::log(own / other->second) : sweep::kNotObserved;
-  }
-  return logs;
-}
-
-/// The sum of products of deviations from the means.
-double codeviation(const Values& a, const Values& b) {
-  const double mean_a = mean(a), mean_b = mean(b);
-  return std::transform_reduce(a.begin(), a.end(), b.begin(), 0.0, std::plus<>(),
-                               [&](double x, double y) { return (x - mean_a) * (y - mean_b); });
-}
-
-/// A value at the mean of the controls: its estimate, and half of its interval.
-struct Moved {
-  double value, half, slope;
-};
-
-Moved moved_to_mean(const Values& measured, const Values& simulated, const Values& controls) {
-  const auto n = static_cast<double>(measured.size());
-  const double squares = codeviation(simulated, simulated);
-  const bool is_fitted = measured.size() >= kFewestFitted && squares > 0;
-  const double slope = is_fitted ? codeviation(simulated, measured) / squares : 1;
-  const int freedom = static_cast<int>(measured.size()) - (is_fitted ? 2 : 1);
-  Values rest(measured.size());
-  for (std::size_t i = 0; i < rest.size(); ++i) rest[i] = measured[i] - slope * simulated[i];
-  const double noise = codeviation(rest, rest) / freedom;
-  const double shift = mean(controls) - mean(simulated);
-  const double leverage = is_fitted ? shift * shift / squares : 0;
-  const auto m = static_cast<double>(controls.size());
-  const double of_measured = noise * (1 / n + leverage);
-  const double of_mean = slope * slope * codeviation(controls, controls) / (m - 1) / m;
-  // Each with its own degrees of freedom, of which the simulator's mean has more.
-  const double half = std::hypot(student_t_quantile(freedom) * std::sqrt(of_measured),
-                                 student_t_quantile(static_cast<int>(m) - 1) * std::sqrt(of_mean));
-  return {mean(measured) + slope * shift, half, slope};
-}
 
 /// The values of `a` with seeds that `b` has, too.
 BySeed common(BySeed a, const BySeed& b) {
@@ -143,36 +93,6 @@ void require_keys(std::span<const ConfiguredCell> cells, const std::vector<std::
   }
 }
 
-/// The simulated cells to compare with, by the named keys.
-class Controls {
- public:
-  Controls(std::span<const ConfiguredCell> simulated, const CompareQuestion& question)
-      : question_(question) {
-    for (const ConfiguredCell& cell : simulated)
-      if (cell.record->backend != "sim")
-        throw CompareError("control variates are cells of sim, found " + cell.record->backend);
-    if (simulated.empty()) return;
-    require_keys(simulated, question.by);
-    groups_ = groups_by(simulated, question.by);
-  }
-
-  std::optional<Controlled> of(const RepeatGroup& base, const RepeatGroup& other) const {
-    const RepeatGroup *own_base = find(base), *own = find(other);
-    if (own_base == nullptr || own == nullptr) return {};
-    return controlled_ratio(values(other), values(base), values(*own), values(*own_base));
-  }
-
- private:
-  const RepeatGroup* find(const RepeatGroup& measured) const {
-    const auto found = std::ranges::find(groups_, measured.texts, &RepeatGroup::texts);
-    return found == groups_.end() ? nullptr : &*found;
-  }
-  BySeed values(const RepeatGroup& group) const { return by_seed(group.repeats, question_.metric); }
-
-  const CompareQuestion& question_;
-  std::vector<RepeatGroup> groups_;
-};
-
 /// What the others are divided by: a value of the compared key, or a label that tables print for
 /// a policy.
 class BaseLabel {
@@ -227,38 +147,9 @@ void require_rows(const ComparisonReport& report, const std::string& why) {
 
 }  // namespace
 
-std::optional<Controlled> controlled_ratio(const BySeed& value, const BySeed& base,
-                                           const BySeed& simulated_value,
-                                           const BySeed& simulated_base) {
-  const BySeed own = log_ratios(value, base), all = log_ratios(simulated_value, simulated_base);
-  Values measured, simulated, controls;
-  for (const auto& [seed, log] : all) {
-    const auto at = own.find(seed);
-    if (at == own.end()) {
-      controls.push_back(log);
-    } else {
-      measured.push_back(at->second);
-      simulated.push_back(log);
-    }
-  }
-  if (measured.size() < kFewestControlled || controls.size() < kFewestControls) return {};
-  const Moved moved = moved_to_mean(measured, simulated, controls);
-  if (std::isnan(moved.half)) return {};
-  Controlled controlled;
-  controlled.ratio.value = std::exp(moved.value);
-  controlled.ratio.interval = {std::exp(moved.value - moved.half),
-                               std::exp(moved.value + moved.half)};
-  controlled.ratio.repeats = measured.size();
-  controlled.controls = controls.size();
-  controlled.slope = moved.slope;
-  return controlled;
-}
-
 ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
-                                const CompareQuestion& question,
-                                std::span<const ConfiguredCell> simulated) {
+                                const CompareQuestion& question) {
   require_keys(cells, question.by);
-  const Controls controls(simulated, question);
   const std::string& compared = question.by.front();
   const std::vector<RepeatGroup> groups = groups_by(cells, question.by);
   ComparisonReport report = empty_report(cells, question);
@@ -279,7 +170,6 @@ ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
     }
     report.rows.push_back(compare_groups(*base, group, question));
     report.rows.back().over = label.text();
-    report.rows.back().controlled = controls.of(*base, group);
   }
   require_rows(report, "no two cells differ in " + compared + " and agree in the rest");
   return report;
@@ -331,11 +221,6 @@ Grid to_grid(const ComparisonReport& report, GridFormat format) {
   grid.columns.push_back({"value", report.unit});
   for (const char* name : {"ratio", "low95", "high95", "repeats"})
     grid.columns.push_back({name, ""});
-  const auto is_controlled = [](const Comparison& row) { return row.controlled.has_value(); };
-  const bool controlled = std::ranges::any_of(report.rows, is_controlled);
-  if (controlled)
-    for (const char* name : {"controlled", "controlled_low95", "controlled_high95", "controls"})
-      grid.columns.push_back({name, ""});
   const auto number = [&](double value) {
     return format == GridFormat::csv ? exact_number(value) : four_digits(value);
   };
@@ -347,12 +232,6 @@ Grid to_grid(const ComparisonReport& report, GridFormat format) {
          {row.base, row.value, row.ratio.value, row.ratio.interval.low, row.ratio.interval.high})
       texts.push_back(number(each));
     texts.push_back(std::to_string(row.ratio.repeats));
-    if (controlled) {
-      const Estimate own = row.controlled.value_or(Controlled()).ratio;
-      for (const double each : {own.value, own.interval.low, own.interval.high})
-        texts.push_back(number(each));
-      texts.push_back(std::to_string(row.controlled ? row.controlled->controls : 0));
-    }
     grid.rows.push_back(std::move(texts));
   }
   return grid;

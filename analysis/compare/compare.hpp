@@ -10,31 +10,6 @@
 
 namespace analysis {
 
-// A simulated cell as control variate of a measured one: seeds that make the simulated ratio large
-// make the measured one large, too. Few measured seeds then tell more, since the simulator gives
-// its mean over many seeds.
-
-/// The fewest seeds with a measured and a simulated pair, and with a simulated one alone.
-inline constexpr std::size_t kFewestControlled = 3, kFewestControls = 20;
-/// From this number of measured seeds on the slope is fitted.
-inline constexpr std::size_t kFewestFitted = 6;
-
-/// The measured ratio moved along its slope to the mean of the simulated ratio. The mean is that of
-/// the seeds that were only simulated, so that it is independent; the interval includes its
-/// variance.
-struct Controlled {
-  Estimate ratio;            // its repeats: seeds with a measured and a simulated pair
-  std::size_t controls = 0;  // seeds that were only simulated
-  double slope = 1;          // of the measured log ratio on the simulated one
-};
-
-/// Of paired seeds, as by ratio_of(value, base). Below kFewestFitted seeds the slope is 1, since a
-/// fitted one would leave Student's t too few degrees of freedom (n - 2). Empty below
-/// kFewestControlled or kFewestControls, or if a value is not positive.
-std::optional<Controlled> controlled_ratio(const BySeed& value, const BySeed& base,
-                                           const BySeed& simulated_value,
-                                           const BySeed& simulated_base);
-
 /// The cells to compare differ in more than the named keys, or there are none. what() names the key
 /// and both values.
 struct CompareError : std::invalid_argument {
@@ -55,7 +30,6 @@ struct Comparison {
   double base = 0, value = 0;                   // means over the compared repeats
   Ratio ratio;                                  // value / base
   std::string over;                             // name of the base, e.g. "fcfs"
-  std::optional<Controlled> controlled{};       // by the same cells, simulated
 };
 
 struct ComparisonReport {
@@ -68,11 +42,9 @@ struct ComparisonReport {
 
 /// Ratios of the cells with every other value of the first key to the cells with its base value.
 /// The remaining named keys must be equal; one that the base lacks (dram_gib of a policy without a
-/// tier) matches any value. `simulated`: cells of sim with equal named keys are control variates of
-/// measured ones, by seed. Throws CompareError.
+/// tier) matches any value. Throws CompareError.
 ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
-                                const CompareQuestion& question,
-                                std::span<const ConfiguredCell> simulated = {});
+                                const CompareQuestion& question);
 
 /// Ratios of the cells of `b` to those of `a` with equal named keys. A named key of which no value
 /// occurs in both archives is what they are compared by, so it need not be equal; of policies that

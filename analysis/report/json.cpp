@@ -52,18 +52,6 @@ void add_regime(JsonLine& json, const Regime& regime) {
   json.key("repeats").integer(static_cast<std::int64_t>(regime.repeats)).close('}');
 }
 
-void add_effect(JsonLine& json, const Effect& effect) {
-  json.open('{').key("kind").text(effect.place.kind).key("gpu").text(effect.place.gpu);
-  json.key("settings").text(effect.place.settings).key("jps").text(effect.jps);
-  json.key("part").text(effect.part).key("value").text(effect.value);
-  json.key("beside").text(effect.beside).key("without").text(effect.without);
-  json.key("with_part").text(effect.with);
-  add_exact(json.key("ratio"), effect.ratio.value);
-  json.key("interval");
-  add_interval(json, effect.ratio.interval);
-  json.key("repeats").integer(static_cast<std::int64_t>(effect.ratio.repeats)).close('}');
-}
-
 void add_claim(JsonLine& json, const ClaimRow& row, const std::string& cells) {
   const Claim& claim = *row.claim;
   json.open('{').key("set").text(claim.set).key("id").text(claim.id).key("at");
@@ -168,7 +156,6 @@ std::string report_json(const Report& report, const std::string& program) {
   json.key("goals").text(report.goals.text());
   add_list(json, "panels", report.panels, add_panel);
   add_list(json, "regimes", report.regimes, add_regime);
-  add_list(json, "effects", report.effects, add_effect);
   json.key("claims").open('[');
   for (std::size_t i = 0; i < report.claims.rows.size(); ++i)
     add_claim(json, report.claims.rows[i], report.claim_cells[i]);

@@ -175,7 +175,6 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
   const std::vector<RateRow> rows = arrange(with_results(report.cells));
   report.panels = make_panels(rows, report.cells, sources, report.published, goals, bounds);
   report.regimes = regimes_of(rows, kAnswerFigure);
-  report.effects = effects_of(rows, kAnswerFigure);
   report.answer =
       answer_of(rows, declared_in(report.archives), {}, all_published(profiles / "coverage"));
   std::vector<PublishedWinner> otherwise =

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "analysis/answer/effects.hpp"
 #include "analysis/answer/explanation.hpp"
 #include "analysis/answer/rating.hpp"
 #include "analysis/cell/conduct.hpp"
@@ -68,7 +67,6 @@ struct Report {
   std::vector<ReportArchive> archives;
   std::vector<ReportPanel> panels;
   std::vector<Regime> regimes;
-  std::vector<Effect> effects;
   Answer answer;
   std::vector<std::string> commands;  // that run what would explain the answer
   ServiceGoals goals;

@@ -104,19 +104,6 @@ ReportTable regime_table(const Report& report, const std::string& kind) {
   return table;
 }
 
-ReportTable effect_table(const Report& report, const std::string& kind) {
-  ReportTable table{"What each part of a policy is worth",
-                    kind,
-                    {},
-                    {"mean job completion time with a part over that without it, where everything "
-                     "else is equal; 95 % intervals, unadjusted"}};
-  std::vector<Effect> own;
-  for (const Effect& each : report.effects)
-    if (each.place.kind == kind) own.push_back(each);
-  table.grid = to_grid(own, GridFormat::text);
-  return table;
-}
-
 void add_fit(Grid& grid, const ReportPanel& panel, const std::string& x, const std::string& policy,
              const LineFit& fit, const Report& report) {
   const auto published = [&](const std::string& what) {
@@ -207,7 +194,6 @@ std::vector<ReportTable> report_tables(const Report& report) {
   const Texts kinds =
       kinds_of(report.panels, [](const ReportPanel& panel) { return panel.place.kind; });
   for (const std::string& kind : kinds) tables.push_back(regime_table(report, kind));
-  for (const std::string& kind : kinds) tables.push_back(effect_table(report, kind));
   for (const std::string& kind : kinds) tables.push_back(fit_table(report, kind));
   const Texts judged = kinds_of(report.claims.rows, [](const ClaimRow& row) { return row.kind; });
   for (const std::string& kind : judged) tables.push_back(claim_table(report, kind));

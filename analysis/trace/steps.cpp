@@ -66,6 +66,7 @@ class StepWriter {
     add_blocks();
     add_count("num_running", "n_running");
     add_count("num_waiting", "n_waiting");
+    add_count("num_loading", "n_loading");
     add_count("num_pinned", "pinned_jobs");
     line_.key("pinned_job_ids").open('[');
     for (const std::int32_t job : kv_.pinned_jobs()) line_.raw(names_.job(job));
@@ -88,6 +89,8 @@ class StepWriter {
     line_.key("blocks_by_state").open('{');
     line_.key("alloc").integer(used).key("pinned").integer(pinned);
     line_.key("cached").integer(cached).key("empty").integer(empty).close('}');
+    line_.key("host_blocks").integer(step_value<std::int32_t>("host_blk_used"));
+    line_.key("total_host_blocks").integer(step_value<std::int32_t>("host_blk_total"));
   }
 
   void add_requests(std::string_view name, const QueueReplay::Requests& requests) {

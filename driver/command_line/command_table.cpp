@@ -8,9 +8,8 @@ namespace {
 constexpr int kManyArchives = 100'000;
 
 constexpr Command kCommands[] = {
-    {"bench", "bench sim|gpu|tokenizer|client [FILE...]",
-     "measures the simulator, this machine's GPU, a tokenizer on a text, or the client of servers",
-     1, 3, "repeats json set lengths profiles"},
+    {"bench", "bench sim|gpu [SWEEP.toml]", "measures the simulator, or this machine's GPU", 1, 2,
+     "repeats json set lengths profiles"},
     {"bound", "bound SWEEP.toml | A.h5",
      "prints the mean completion time that no policy can beat, and with --archive, or for an "
      "archive alone, how far from it each policy is; on sim",
@@ -24,7 +23,7 @@ constexpr Command kCommands[] = {
      1, kManyArchives, "set sensitivity format profiles", true},
     {"compare", "compare A.h5 [B.h5]",
      "prints the ratios of a figure between cells that differ only in the named keys", 1, 2,
-     "by metric base control only skip format", true},
+     "by metric base only skip format", true},
     {"completion", "completion bash|zsh",
      "prints a script that completes commands, options and the keys of --set: eval \"$(kvsweep "
      "completion "
@@ -68,7 +67,6 @@ constexpr Command kCommands[] = {
     {"plan", "plan SWEEP.toml",
      "prints the cells of a sweep, their expected times, and which would run", 1, 1,
      "backend archive record retry-quarantined set policy-plugin only skip cell node-memory-gib "
-     "power "
      "sensitivity json "
      "profiles",
      true},
@@ -79,7 +77,7 @@ constexpr Command kCommands[] = {
      "writes a page, DIR/index.html: tables, figures, claims and missing cells", 1, kManyArchives,
      "slo bound set output,o profiles", true},
     {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
-     "backend quick archive record resume fresh no-prev retry-quarantined wait wait-space set "
+     "backend archive record resume fresh no-prev retry-quarantined wait wait-space set "
      "policy-plugin only skip "
      "cell workers "
      "cell-timeout time-limit node-memory-gib as-sku fake-device jsonl profiles"},
@@ -97,7 +95,7 @@ constexpr Command kCommands[] = {
      "profiles"},
     {"table", "table A.h5",
      "prints a figure by arrival rate and policy for each GPU, beside published values", 1, 1,
-     "metric effects bound set only skip format profiles", true},
+     "metric bound set only skip format profiles", true},
     {"trace", "trace A.h5 CELL",
      "prints the trace of a cell as JSON lines, or writes it as a page; CELL is its "
      "number or the start of its key",
@@ -122,9 +120,6 @@ constexpr Command kCommands[] = {
 
 const Option kOptions[] = {
     {"backend", &Options::backend, "sim", "what executes the steps; overrides [sweep] backend"},
-    {"quick", &Options::quick, "",
-     "runs the sweep on sim first, into <sweep name>-quick.h5: what to expect, and where policies "
-     "cannot differ"},
     {"archive", &Options::archive, "A.h5", "where the results are; by default <sweep name>.h5"},
     {"record", &Options::record, "LEVEL",
      "how much of each cell is stored: summary (its figures), jobs (also its jobs and turns) or "
@@ -180,15 +175,8 @@ const Option kOptions[] = {
     {"minutes", &Options::minutes, "M", "minutes for running cells again (10)"},
     {"by", &Options::by, "KEY,KEY", "the keys that cells may differ in; the first is compared"},
     {"metric", &Options::metric, "NAME", "a figure of the cells (jct_wall_mean_s)"},
-    {"power",
-     {},
-     "PERCENT",
-     "with --archive: prints instead the repeats that each declared contrast needs for an interval "
-     "of +-PERCENT"},
     {"bound", &Options::bound, "",
      "also gives the mean completion time that no policy can beat, and how far from it each is"},
-    {"effects", &Options::effects, "",
-     "prints instead what each part of a policy changes where everything else is equal"},
     {"slo", &Options::slo, "NAME=S,...",
      "the most seconds of jct, ttft, tpot or queue for a turn to count as good (ttft=2,tpot=0.05)"},
     {"sensitivity", &Options::sensitivity, "",
@@ -200,8 +188,6 @@ const Option kOptions[] = {
     {"server", &Options::server, "SWEEP.toml",
      "starts the server of the sweep's first cell, or asks the one at its URL: version, model, "
      "pool, metrics, and whether its caches can be emptied"},
-    {"control", &Options::control, "SIM.h5",
-     "the same cells on sim over more seeds: also prints ratios with them as control variates"},
     {"table", &Options::table, "TABLE", "which table"},
     {"format", &Options::format, "FORMAT",
      "text, md or csv; for export: csv or jsonl; for keys: text or md; for trace: jsonl or "

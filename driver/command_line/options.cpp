@@ -123,16 +123,6 @@ std::string text(const po::variables_map& given, const char* name) {
   return given.count(name) ? given[name].as<std::string>() : "";
 }
 
-/// Of "5" or "5%".
-double percent_of(const std::string& text) {
-  const char* const last = text.data() + text.size() - (text.ends_with('%') ? 1 : 0);
-  double percent = 0;
-  const auto [stop, error] = std::from_chars(text.data(), last, percent);
-  if (error != std::errc() || stop != last)
-    throw UsageError("--power must be a number of percent, as 5 or 5%, found \"" + text + '"');
-  return percent;
-}
-
 std::int64_t seconds_since_1970(const char* variable, const std::string& text) {
   std::int64_t seconds = 0;
   const char* last = text.data() + text.size();
@@ -209,7 +199,6 @@ void read_values(Options& options, const po::variables_map& given) {
   options.profiles = text(given, "profiles");
   options.profiles_given = given.count("profiles") > 0;
   options.skus = sweep::split(text(given, "sku"), ",");
-  if (given.count("power")) options.power = percent_of(text(given, "power"));
   options.scripts = default_scripts();
   options.program = this_program().string();
 }
@@ -228,8 +217,6 @@ void check_submit(const Options& submit) {
 void check(const Options& options) {
   check_submit(options);
   if (options.resume && options.fresh) throw UsageError("--resume and --fresh exclude each other");
-  if (options.quick && options.backend)
-    throw UsageError("--quick is on sim, it excludes --backend");
   if (options.as_sku && options.fake_device)
     throw UsageError("--as-sku and --fake-device exclude each other");
   if (options.command == "trace" && !options.view && options.beside)
@@ -338,7 +325,6 @@ Options read(const Command& command, const std::vector<std::string>& words) {
   read_values(options, given);
   check_arguments(command, options);
   check(options);
-  if (options.quick) options.backend = "sim";
   read_environment(options);
   return options;
 }

@@ -35,7 +35,6 @@ struct Options {
   std::optional<std::string> to;  // format to write the workload in
   std::optional<std::filesystem::path> archive;
   bool resume = false;   // insist on an archive that is there
-  bool quick = false;    // on sim first, into an archive of its own
   bool fresh = false;    // move one that is there aside
   bool no_prev = false;  // keep no archive before its last change
   bool retry_quarantined = false;
@@ -57,12 +56,10 @@ struct Options {
   bool watch = false;
   bool equal = false;
   bool ignore_times = false;  // when archives are compared
-  std::optional<std::string> by, base, control, server, table, format;
+  std::optional<std::string> by, base, server, table, format;
   std::optional<sweep::RecordLevel> to_archive;
   std::string metric = "jct_wall_mean_s";
-  bool effects = false;
   bool bound = false;
-  std::optional<double> power;    // percent
   std::optional<double> minutes;  // for running cells again
   bool sensitivity = false;
   std::optional<std::string> slo;

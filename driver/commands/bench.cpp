@@ -1,6 +1,5 @@
 #include <cstdio>
 
-#include "analysis/text/escape.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/plan.hpp"
@@ -90,38 +89,13 @@ int bench_gpu(const Options& options) {
   return kOk;
 }
 
-int bench_tokenizer(const Options& options) {
-  if (options.arguments.size() != 3)
-    throw UsageError("usage: kvsweep bench tokenizer VOCABULARY TEXT");
-  const auto report =
-      worker::measure_tokenizer_file(options.arguments[1], options.arguments[2], options.repeats);
-  std::printf("%s: %.1f MB/s on one core, %zu bytes, %zu tokens\n",
-              analysis::terminal_text(report.tokenizer).c_str(), report.megabytes_per_second,
-              report.bytes, report.tokens);
-  return kOk;
-}
-
-int bench_client(const Options& options) {
-  const worker::ClientCost cost = worker::measure_client();
-  const char* format =
-      options.json ? "{\"streams\":%zu,\"token_events\":%zu,\"us_per_event\":%.2f,"
-                     "\"late_median_ms\":%.3f,\"late_p99_ms\":%.3f}\n"
-                   : "%zu streams, %zu token events: %.1f us of processor time each; sent late by "
-                     "%.2f ms (median), %.2f ms (p99)\n";
-  std::printf(format, cost.streams, cost.token_events, cost.us_per_event, cost.late_median_ms,
-              cost.late_p99_ms);
-  return kOk;
-}
-
 }  // namespace
 
 int bench(const Options& options) {
   const std::string& what = options.arguments.front();
   if (what == "sim") return bench_sim(options);
   if (what == "gpu") return bench_gpu(options);
-  if (what == "tokenizer") return bench_tokenizer(options);
-  if (what == "client") return bench_client(options);
-  throw UsageError("bench takes sim, gpu, tokenizer or client, found \"" + what + '"');
+  throw UsageError("bench takes sim or gpu, found \"" + what + '"');
 }
 
 }  // namespace driver

@@ -95,9 +95,6 @@ void print(const analysis::ComparisonReport& report, const Options& options) {
         return row.ratio.repeats < analysis::kFewestRepeats;
       }))
     std::cout << "; no interval below three repeats: set n = 3 or more in [repeat]";
-  if (options.control)
-    std::cout << "; controlled: moved to the mean of the same ratio in sim, over the seeds "
-                 "(controls) that were simulated alone";
   if (report.without_result > 0)
     std::cout << "; " << report.without_result << " cells without a result";
   if (report.without_partner > 0)
@@ -108,8 +105,7 @@ void print(const analysis::ComparisonReport& report, const Options& options) {
 /// Cells of different backends are not divided but set beside each other, named.
 void show_backends(const std::vector<ConfiguredCell>& cells, analysis::CompareQuestion question,
                    const Options& options) {
-  if (options.base || options.control)
-    throw UsageError("--base and --control have no meaning where --by names backend");
+  if (options.base) throw UsageError("--base has no meaning where --by names backend");
   std::erase(question.by, "backend");
   const analysis::GridFormat format = grid_format(options);
   print_grid(analysis::side_by_side(cells, question.by, question.metric, format), format,
@@ -129,7 +125,6 @@ bool names_backend(const Options& options) {
 
 void compare_two(sweep::ArchiveReader& a, const Options& options) {
   sweep::ArchiveReader b = open_archive(options.arguments[1]);
-  if (options.control) throw UsageError("--control is for one archive of measured cells");
   if (options.base) throw UsageError("--base is for one archive; of two the first is the base");
   const auto both_cells = selected_of_archives({&a, &b}, options);
   const auto &first = both_cells[0], &second = both_cells[1];
@@ -153,21 +148,11 @@ void print_best(const std::vector<ConfiguredCell>& cells, const std::string& met
 }
 
 void compare_one(sweep::ArchiveReader& archive, const Options& options) {
-  std::vector<sweep::ArchiveReader*> archives = {&archive};
-  std::optional<sweep::ArchiveReader> simulated;
-  if (options.control) archives.push_back(&simulated.emplace(open_archive(*options.control)));
-  const auto all = selected_of_archives(archives, options);
-  const std::vector<ConfiguredCell>& cells = all.front();
+  const std::vector<ConfiguredCell> cells = selected_of_archives({&archive}, options).front();
   const analysis::CompareQuestion question = question_of(options, cells, cells);
   if (names_backend(options)) return show_backends(cells, question, options);
-  if (!options.control) {
-    print(compare_within(cells, question), options);
-    return print_best(cells, question.metric, options);
-  }
-  if (std::ranges::any_of(cells, [](const auto& cell) { return cell.record->backend == "sim"; }))
-    throw UsageError("--control is for measured cells; " + options.arguments[0] +
-                     " holds cells of sim");
-  print(compare_within(cells, question, all.back()), options);
+  print(compare_within(cells, question), options);
+  print_best(cells, question.metric, options);
 }
 
 }  // namespace

@@ -24,16 +24,6 @@ std::vector<analysis::ConfiguredCell> cells_of(const sweep::ArchiveReader& archi
   return selected_of_all({&archive.cells(), &planned}, options).front();
 }
 
-int print_repeats_needed(const Plan& plan, const Options& options) {
-  if (!(*options.power > 0)) throw UsageError("--power PERCENT must be above 0");
-  if (!options.archive)
-    throw UsageError("--power needs --archive: the spread between seeds is that of its cells");
-  if (options.json) throw UsageError("--power has no --json");
-  const sweep::ArchiveReader archive = open_archive(options.archive->string());
-  print_power(plan, cells_of(archive, plan, options), *options.power, std::cout);
-  return kOk;
-}
-
 /// The runs that would tell why the best policies of the archive are fast, as `run` names them.
 void print_ablations(const sweep::ArchiveReader& archive, const Plan& plan,
                      const Options& options) {
@@ -61,7 +51,6 @@ int plan(const Options& options) {
   const bool all_count = !options.archive && !options.cell;  // none is done or left out
   const Plan plan =
       make_plan(options.arguments.front(), options, all_count ? with_costs(workloads) : OnBound());
-  if (options.power) return print_repeats_needed(plan, options);
   const PlanRules rules{options.retry_quarantined, options.node_memory_gib};
   PlanReport report;
   std::optional<sweep::ArchiveReader> archive;

@@ -1,7 +1,6 @@
 #include <iostream>
 
 #include "analysis/answer/answer.hpp"
-#include "analysis/answer/effects.hpp"
 #include "analysis/answer/mechanisms.hpp"
 #include "analysis/answer/policy_table.hpp"
 #include "analysis/answer/presets.hpp"
@@ -22,14 +21,9 @@ int table(const Options& options) {
     const std::string figure = analysis::known_metric(cells, options.metric);
     const auto with_result = analysis::with_results(cells);
     const auto rows = analysis::arrange(with_result);
-    if (options.effects) {
-      print_grid(to_grid(analysis::effects_of(rows, figure), format), format, std::cout);
-    } else {
-      print_policy_tables(analysis::policy_tables(rows, figure, published, bounds.by_key), format,
-                          std::cout);
-      if (format != analysis::GridFormat::csv)
-        analysis::print_answer_lines(rows, figure, std::cout);
-    }
+    print_policy_tables(analysis::policy_tables(rows, figure, published, bounds.by_key), format,
+                        std::cout);
+    if (format != analysis::GridFormat::csv) analysis::print_answer_lines(rows, figure, std::cout);
     const bool any_kept = !analysis::kept_text(cells).empty();
     if (format != analysis::GridFormat::csv && (any_kept || with_result.size() < cells.size()))
       std::cout << analysis::terminal_text(analysis::coverage_text(cells)) << '\n';

@@ -41,20 +41,6 @@ void check_variant(const sweep::Param& contrast, const std::string& name,
          "no cell runs \"" + name + '"' + sweep::suggestion(name, known) + "; there are " + list);
 }
 
-/// Mean run time of one repeat, in seconds.
-double seconds_a_repeat(const analysis::PolicyCells& policy) {
-  double sum = 0;
-  for (const analysis::ConfiguredCell* cell : policy.repeats) sum += cell->record->run.wall_s;
-  return sum / static_cast<double>(policy.repeats.size());
-}
-
-const analysis::RateRow& row_of(const std::vector<analysis::RateRow>& rows,
-                                const analysis::ContrastResult& result) {
-  return *std::ranges::find_if(rows, [&](const analysis::RateRow& row) {
-    return row.place == result.place && row.jps == result.jps;
-  });
-}
-
 struct Total {
   int cells = 0;
   int to_run = 0;
@@ -257,40 +243,6 @@ void check_contrasts(const Plan& plan) {
       refuse(written,
              '"' + sweep::bare_text(written.value) + "\" finds no place with cells of both");
   }
-}
-
-void print_power(const Plan& plan, const std::vector<analysis::ConfiguredCell>& cells,
-                 double percent, std::ostream& out) {
-  constexpr double kHour = 3600;
-  const std::vector<analysis::Contrast> contrasts = analysis::contrasts_of(plan.spec);
-  if (contrasts.empty())
-    throw sweep::SpecError(plan.spec.path + ": --power needs comparisons: declare sweep.contrasts");
-  const auto rows = analysis::arrange(analysis::with_results(cells));
-  analysis::TextTable table;
-  for (const char* name : {"contrast", "where", "jps"})
-    table.add_column(name, "", analysis::TextTable::Align::left);
-  for (const char* name : {"ratio", "low95", "high95", "repeats", "needed"})
-    table.add_column(name, "", analysis::TextTable::Align::right);
-  table.add_column("further", "worker h", analysis::TextTable::Align::right);
-  for (const auto& each : contrast_results(contrasts, rows, analysis::kAnswerFigure)) {
-    const analysis::Contrast& contrast = contrasts[each.contrast];
-    const analysis::RateRow& row = row_of(rows, each);
-    const std::size_t needed = analysis::repeats_for(each.ratio, percent / 100),
-                      have = each.ratio.repeats;
-    const double more = needed > have ? static_cast<double>(needed - have) : 0;
-    const double seconds =
-        seconds_a_repeat(*row.named(contrast.value)) + seconds_a_repeat(*row.named(contrast.base));
-    table.add_row({contrast.value + " / " + contrast.base,
-                   each.place.gpu + (each.place.settings.empty() ? "" : ", " + each.place.settings),
-                   each.jps, analysis::four_digits(each.ratio.value),
-                   analysis::four_digits(each.ratio.interval.low),
-                   analysis::four_digits(each.ratio.interval.high), std::to_string(have),
-                   needed == 0 ? "3 first" : std::to_string(needed),
-                   needed == 0 ? "-" : analysis::four_digits(more * seconds / kHour)});
-  }
-  out << "Repeats for 95 % intervals of +-" << analysis::four_digits(percent)
-      << " %, by how repeats vary so far:\n\n";
-  table.print(out);
 }
 
 PlanReport report_plan(const Plan& plan, const PlanRules& rules, const PlanHistory* history) {

@@ -13,12 +13,6 @@ namespace driver {
 /// Throws SpecError for a declared contrast of which one policy is in no cell of the plan.
 void check_contrasts(const Plan& plan);
 
-/// For each declared contrast and rate: the ratio so far, how many repeats an interval of
-/// +-`percent` needs, and the hours of workers that the further ones take. Throws SpecError if no
-/// contrast is declared.
-void print_power(const Plan& plan, const std::vector<analysis::ConfiguredCell>& cells,
-                 double percent, std::ostream& out);
-
 /// What plan and run say where a workload's text has no vocabulary.
 inline constexpr const char* kTokensFromBytes =
     "Token counts are estimated from bytes: workload.tokenizer names no vocabulary.";

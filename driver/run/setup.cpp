@@ -77,8 +77,7 @@ worker::Hello name_device(const Options& options) {
 
 std::string archive_path(const Options& options, const std::string& sweep_name) {
   namespace fs = std::filesystem;
-  const char* ending = options.quick ? "-quick.h5" : ".h5";
-  const fs::path path = options.archive.value_or(sweep_name + ending);
+  const fs::path path = options.archive.value_or(sweep_name + ".h5");
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code error;
   if (path.empty() || fs::is_directory(path, error)) {

@@ -385,26 +385,6 @@ TEST_CASE("a plan refuses the archive of another sweep") {
                     "holds the sweep \"tiny\", not \"vast\"");
 }
 
-TEST_CASE("a plan says how many repeats each declared contrast needs") {
-  const FinishedRun run({"--set", "repeat.n=3"});
-  std::string declared = support::kTinySweep;
-  declared.insert(declared.find("[axes]"), "contrasts = [\"continuum / fcfs\"]\n");
-  run.write("declared.toml", declared);
-  const std::vector<std::string> words = {"plan",    "declared.toml", "--archive",
-                                          "tiny.h5", "--power",       "5%"};
-  const auto lines = lines_of(run.said(words));
-  CHECK(lines.front() == "Repeats for 95 % intervals of +-5 %, by how repeats vary so far:");
-  REQUIRE(lines.size() == 5);
-  CHECK_THAT(lines.back(),
-             StartsWith("continuum / fcfs  h100-80gb  3 ") && Contains(" 3       3 "));
-  for (const char* wrong : {"five", "5 %", "%", ""})
-    run.check_refused({"plan", "declared.toml", "--archive", "tiny.h5", "--power", wrong}, 2,
-                      "--power must be a number of percent, as 5 or 5%");
-  run.check_refused({"plan", "declared.toml", "--power", "5"}, 2, "needs --archive");
-  run.check_refused({"plan", "tiny.toml", "--archive", "tiny.h5", "--power", "5"}, 2,
-                    "declare sweep.contrasts");
-}
-
 TEST_CASE("an output that cannot be written there is a wrong argument, and nothing is left") {
   const FinishedRun run;
   run.check_refused(

@@ -63,14 +63,6 @@ TEST_CASE("a plan names the cells that a verdict over the band of costs lacks, i
   CHECK_THAT(run.run({"plan", "tiny.toml", "--sensitivity"}).err, Contains("needs --archive"));
 }
 
-TEST_CASE("control variates are for measured cells of one archive") {
-  const Program run;
-  REQUIRE(run.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);
-  CHECK_THAT(run.run({"compare", "a.h5", "--control", "a.h5"}).err, Contains("holds cells of sim"));
-  CHECK_THAT(run.run({"compare", "a.h5", "a.h5", "--control", "a.h5"}).err,
-             Contains("--control is for one archive"));
-}
-
 TEST_CASE("a plan expects what its cells take, within 25 % of each makespan") {
   const Program program;
   const std::string matrix =

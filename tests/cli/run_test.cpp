@@ -135,22 +135,6 @@ TEST_CASE("a run of which no cell can run is refused with the reasons, and leave
   CHECK_FALSE(program.exists("tiny.h5"));
 }
 
-TEST_CASE("a quick look runs the sweep of another backend on sim, into an archive of its own") {
-  Program program;
-  std::string on_gpus = support::kTinySweep;
-  on_gpus.replace(on_gpus.find("\"sim\""), 5, "\"cuda\"");
-  program.write("gpus.toml", on_gpus);
-  const Outcome outcome = program.run({"run", "gpus.toml", "--quick"});
-  INFO(outcome.err);
-  CHECK(outcome.exit_code == 0);
-  CHECK_THAT(outcome.out, Contains("2 cells, backend sim (modelled, virtual time)"));
-  CHECK_THAT(outcome.out, Contains("note: h100-80gb: no KV is lost before it is read again"));
-  CHECK(lines_of(outcome.out).back() == "Results: tiny-quick.h5");
-  CHECK_FALSE(program.exists("tiny.h5"));
-  CHECK_THAT(program.run({"run", "gpus.toml", "--quick", "--backend", "cpu"}).err,
-             Contains("--quick is on sim, it excludes --backend"));
-}
-
 TEST_CASE("a key without an effect on the backend is reported with its place, and the cells run") {
   const Program program;
   program.write("tiny.toml", support::kTinySweep + "[weights]\ncheckpoint = \".\"\n");

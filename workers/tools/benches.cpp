@@ -1,28 +1,13 @@
 #include "workers/tools/benches.hpp"
 
-#include <arpa/inet.h>
-#include <sys/resource.h>
-#include <sys/socket.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
-#include <fstream>
 #include <limits>
-#include <utility>
-#include <vector>
 
-#include "sweeps/files/input_text.hpp"
 #include "workers/backends/sim/sim_backend.hpp"
 #include "workers/cell/client.hpp"
 #include "workers/engine/base/clock.hpp"
-#include "workers/engine/base/errors.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/record/recorder.hpp"
-#include "workers/server/streams.hpp"
 
 namespace worker {
 namespace {
@@ -55,112 +40,6 @@ Run run_once(const ExperimentConfig& config, const Load& load, engine::TraceSink
   return {engine::to_seconds(wall.now()), engine.kv().num_changes()};
 }
 
-constexpr int kStreams = 1000, kTokens = 50;  // of each stream
-
-void allow_files() {
-  rlimit files{};
-  ::getrlimit(RLIMIT_NOFILE, &files);
-  files.rlim_cur = files.rlim_max;
-  ::setrlimit(RLIMIT_NOFILE, &files);
-}
-
-void send_all(int fd, const std::string& text) {
-  for (std::size_t sent = 0; sent < text.size();) {
-    const ssize_t n = ::send(fd, text.data() + sent, text.size() - sent, MSG_NOSIGNAL);
-    if (n <= 0) ::_exit(1);
-    sent += static_cast<std::size_t>(n);
-  }
-}
-
-std::string chunk(const std::string& data) {
-  char size[16];
-  std::snprintf(size, sizeof size, "%zx\r\n", data.size());
-  return size + data + "\r\n";
-}
-
-std::string event(int token) {
-  const std::string id = std::to_string(token);
-  return chunk(
-      "data: {\"id\":\"cmpl-1\",\"object\":\"text_completion\",\"created\":1,\"model\":\"m\","
-      "\"choices\":[{\"index\":0,\"text\":\" word\",\"logprobs\":null,\"finish_reason\":null,"
-      "\"stop_reason\":null,\"token_ids\":[" +
-      id + "]}]}\n\n");
-}
-
-/// Reads all requests, and then sends a token to each stream in turn, each in a write of its own.
-[[noreturn]] void serve(int listener) {
-  allow_files();
-  std::vector<int> streams;
-  for (int i = 0; i < kStreams; ++i) {
-    streams.push_back(::accept(listener, nullptr, nullptr));
-    std::string request(1 << 16, '\0');
-    std::size_t size = 0;
-    while (request.find("]}", 0) == std::string::npos) {
-      const ssize_t n = ::recv(streams.back(), request.data() + size, request.size() - size, 0);
-      if (n <= 0) ::_exit(1);
-      size += static_cast<std::size_t>(n);
-    }
-    send_all(streams.back(),
-             "HTTP/1.1 200 OK\r\nContent-Type: text/event-stream\r\n"
-             "Transfer-Encoding: chunked\r\n\r\n");
-  }
-  for (int token = 0; token < kTokens; ++token)
-    for (const int stream : streams) send_all(stream, event(token));
-  for (const int stream : streams) {
-    send_all(stream, chunk("data: [DONE]\n\n") + "0\r\n\r\n");
-    ::close(stream);
-  }
-  ::_exit(0);
-}
-
-/// A listening socket of this machine, and its port.
-std::pair<int, int> listen_somewhere() {
-  const int fd = ::socket(AF_INET, SOCK_STREAM, 0);
-  sockaddr_in address{};
-  address.sin_family = AF_INET;
-  address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
-  socklen_t size = sizeof address;
-  const bool listens = ::bind(fd, reinterpret_cast<sockaddr*>(&address), size) == 0 &&
-                       ::listen(fd, kStreams) == 0 &&
-                       ::getsockname(fd, reinterpret_cast<sockaddr*>(&address), &size) == 0;
-  if (!listens)
-    throw engine::InputError(std::string("no port to listen on: ") + std::strerror(errno));
-  return {fd, ::ntohs(address.sin_port)};
-}
-
-double cpu_s() {
-  rusage use{};
-  ::getrusage(RUSAGE_THREAD, &use);
-  const auto seconds = [](const timeval& t) {
-    return static_cast<double>(t.tv_sec) + 1e-6 * static_cast<double>(t.tv_usec);
-  };
-  return seconds(use.ru_utime) + seconds(use.ru_stime);
-}
-
-/// Begins the streams, each when it is due, and takes all that comes until the last has ended.
-/// Returns how late each began, in seconds and in rising order.
-std::vector<double> take_streams(server::HttpLoop& http, server::TurnStreams& streams,
-                                 engine::WallClock& clock) {
-  const std::vector<engine::TokenId> prompt(200, 7);
-  server::TurnCall call;
-  call.job_id = "j";
-  call.max_tokens = kTokens;
-  call.prompt = prompt;
-  const auto due = [](int i) { return std::chrono::milliseconds(i); };
-  std::vector<double> late_s;
-  std::size_t ended = 0;
-  for (int next = 0; ended < kStreams;) {
-    for (; next < kStreams && due(next) <= clock.now(); ++next) {
-      late_s.push_back(engine::to_seconds(clock.now() - due(next)));
-      streams.start(call, static_cast<std::uint64_t>(next), clock.now());
-    }
-    http.run_until(next < kStreams ? engine::Nanos(due(next)) : clock.now() + due(500));
-    ended += streams.take_ended().size();
-  }
-  std::ranges::sort(late_s);
-  return late_s;
-}
-
 }  // namespace
 
 SimSpeed measure_sim(const ExperimentConfig& config, int repeats) {
@@ -182,57 +61,6 @@ SimSpeed measure_sim(const ExperimentConfig& config, int repeats) {
     best.recorded_s = std::min(best.recorded_s, run_once(config, load, recorder).seconds);
   }
   return best;
-}
-
-ClientCost measure_client() {
-  if (!server::has_http()) throw engine::InputError("this kvsweep was built without libcurl");
-  allow_files();
-  const auto [listener, port] = listen_somewhere();
-  const pid_t child = ::fork();
-  if (child == 0) serve(listener);
-  ::close(listener);
-
-  engine::WallClock clock;
-  server::HttpLoop http(clock);
-  const auto dialect = server::make_dialect(server::Kind::vllm);
-  const server::ServerConfig config;
-  server::TurnStreams streams(http, *dialect, config, "http://127.0.0.1:" + std::to_string(port));
-  const double before_s = cpu_s();
-  const std::vector<double> late_s = take_streams(http, streams, clock);
-  const double used_s = cpu_s() - before_s;
-  ::waitpid(child, nullptr, 0);
-  const auto events = static_cast<std::size_t>(streams.token_events());
-  return {kStreams,
-          events,
-          streams.token_gaps_s().size(),
-          1e6 * used_s / static_cast<double>(events),
-          1e3 * late_s[kStreams / 2],
-          1e3 * late_s[kStreams * 99 / 100]};
-}
-
-TokenizerSpeed measure_tokenizer(const workload::Tokenizer& tokenizer, std::string_view text,
-                                 int repeats) {
-  const engine::WallClock clock;
-  std::vector<engine::TokenId> ids;
-  auto fastest = engine::Nanos::max();
-  for (int repeat = 0; repeat < std::max(1, repeats); ++repeat) {
-    ids.clear();
-    const auto begin = clock.now();
-    tokenizer.encode(text, ids);
-    fastest = std::min(fastest, clock.now() - begin);
-  }
-  const auto seconds = engine::to_seconds(std::max(fastest, engine::Nanos{1}));
-  return {tokenizer.name(), static_cast<double>(text.size()) / 1e6 / seconds, text.size(),
-          ids.size()};
-}
-
-TokenizerSpeed measure_tokenizer_file(const std::string& tokenizer_path,
-                                      const std::string& text_path, int repeats) {
-  std::ifstream file(text_path, std::ios::binary);
-  if (!file) throw engine::InputError(text_path + ": cannot be read");
-  constexpr std::size_t kMost = std::size_t{1} << 30;
-  const std::string text = sweep::input_text<engine::InputError>(file, text_path, kMost);
-  return measure_tokenizer(*workload::load_tokenizer(tokenizer_path), text, repeats);
 }
 
 }  // namespace worker

@@ -44,14 +44,6 @@ class Repeats {
   ArchivedCells archive_;
 };
 
-analysis::Ratio ratio(double low, double high, std::size_t repeats) {
-  analysis::Ratio made;
-  made.value = std::sqrt(low * high);
-  made.interval = {low, high};
-  made.repeats = repeats;
-  return made;
-}
-
 }  // namespace
 
 TEST_CASE("a contrast names two policies and where they are compared") {
@@ -104,14 +96,4 @@ TEST_CASE("the answer has a line for each declared contrast") {
   once.add("fcfs", 3, {40}).add("continuum", 3, {10});
   CHECK(once.lines({"continuum / fcfs"}) ==
         std::vector<std::string>{"continuum / fcfs: h100-80gb: at 3 jobs/s 0.25"});
-}
-
-TEST_CASE("the repeats needed are those with which the interval is narrow enough") {
-  // Three repeats with an interval of +-10 %: a standard deviation of 0.0384 of the logarithm.
-  const analysis::Ratio wide = ratio(0.5 / 1.1, 0.5 * 1.1, 3);
-  CHECK(repeats_for(wide, 0.1) == 3);
-  CHECK(repeats_for(wide, 0.05) == 5);   // t(4) 2.776 * 0.0384 / sqrt(5) = 0.0477
-  CHECK(repeats_for(wide, 0.01) == 60);  // t(59) 2.001 * 0.0384 / sqrt(60) = 0.0099
-  CHECK(repeats_for(ratio(0.5, 0.5, 3), 0.01) == 3);
-  CHECK(repeats_for(ratio(sweep::kNotObserved, sweep::kNotObserved, 2), 0.05) == 0);
 }

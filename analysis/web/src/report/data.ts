@@ -190,23 +190,6 @@ export interface Regime {
   repeats: number;
 }
 
-/** Mean job completion time with a part of a policy over that without it. */
-export interface Effect {
-  kind: string;
-  gpu: string;
-  settings: string;
-  jps: string;
-  part: string;
-  value: string;
-  /** The other parts of both policies; empty if there are none. */
-  beside: string;
-  without: string;
-  with_part: string;
-  ratio: Maybe;
-  interval: Interval;
-  repeats: number;
-}
-
 export interface ClaimRow {
   set: string;
   id: string;
@@ -291,7 +274,6 @@ export interface Report {
   goals: string;
   panels: Panel[];
   regimes: Regime[];
-  effects: Effect[];
   claims: ClaimRow[];
   claim_sources: string[];
   missing: MissingCell[];

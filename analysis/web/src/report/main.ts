@@ -11,7 +11,6 @@ import { missingSection, provenanceSection } from "./archives";
 import type { Card } from "./card";
 import { claimsSection } from "./claims";
 import { sweepsOf, type Report } from "./data";
-import { effectsSection } from "./effects";
 import { exploreSection } from "./explore";
 import { externalsSection } from "./externals";
 import { fitsSection } from "./fits";
@@ -34,7 +33,7 @@ const still = (element: HTMLElement): Card => ({ element, refresh: () => undefin
 /** From top to bottom. */
 function sections(store: Store): Card[] {
   const explore = exploreSection(store);
-  const externals = externalsSection(store.report), effects = effectsSection(store.report);
+  const externals = externalsSection(store.report);
   const warnings = warningsSection(store.report);
   return [
     still(answerSection(store.report)),
@@ -45,7 +44,6 @@ function sections(store: Store): Card[] {
     ...(externals ? [still(externals)] : []),
     still(summarySection(store)),
     serviceSection(store),
-    ...(effects ? [still(effects)] : []),
     still(actsSection(store)),
     panelSection(store),
     ...(explore ? [explore] : []),

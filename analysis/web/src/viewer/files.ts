@@ -5,9 +5,12 @@ export function traceName(fileName: string): string {
   return fileName.replace(/\.(steps|requests|events)?\.?jsonl?$/i, "");
 }
 
-/** Every line of a file, without holding the file. */
-async function eachLine(file: Blob, use: (line: string, number: number) => void): Promise<void> {
-  const reader = file.stream().pipeThrough(new TextDecoderStream()).getReader();
+/** Every line of a text, without holding the text. */
+export async function eachLine(
+  bytes: ReadableStream<Uint8Array<ArrayBuffer>>,
+  use: (line: string, number: number) => void,
+): Promise<void> {
+  const reader = bytes.pipeThrough(new TextDecoderStream()).getReader();
   let rest = "";
   let number = 0;
   for (;;) {
@@ -31,7 +34,7 @@ export async function readTraces(files: File[], known: Map<string, JsonlTrace>):
     const trace = known.get(name) ?? new JsonlTrace(name);
     let lines = 0;
     let used = 0;
-    await eachLine(file, (line, number) => {
+    await eachLine(file.stream(), (line, number) => {
       try {
         if (line.trim() !== "") lines += 1;
         if (trace.add(line)) used += line.trim() === "" ? 0 : 1;

@@ -8,7 +8,7 @@ export interface Indexed {
   shares: SpanIndex;
   stays: SpanIndex;
   listedPins: SpanIndex | null;
-  kv: KvHistory | null; // null while it is being read
+  kv: KvHistory;
   turnsOfJob: Groups;
   jobOfId: Map<string, number>;
 }
@@ -22,7 +22,7 @@ export function index(trace: Trace): Indexed {
     shares: new SpanIndex(shares.first, lastOfShare),
     stays: new SpanIndex(stays.first, stays.last),
     listedPins: pins === null ? null : new SpanIndex(pins.first, pins.last),
-    kv: kv instanceof Promise ? null : new KvHistory(kv),
+    kv: new KvHistory(kv),
     turnsOfJob: new Groups(groupsOf(turns.job, jobs.n)),
     jobOfId: new Map(jobs.id.map((id, row) => [id, row])),
   };

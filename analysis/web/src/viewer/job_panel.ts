@@ -64,7 +64,7 @@ export class JobPanel {
 
   /** Blocks that a job lost on the GPU; NaN while KV events are being read. */
   private lost(job: number): number {
-    return at(this.indexed.kv?.data.lost ?? null, job);
+    return at(this.indexed.kv.data.lost, job);
   }
 
   private value(order: Order, job: number): number {
@@ -113,16 +113,6 @@ export class JobPanel {
     this.showList();
   }
 
-  /** Redraws the parts that depend on KV events. */
-  refresh(): void {
-    this.showList();
-    const job = this.indexed.jobOfId.get(this.selected);
-    if (job === undefined) return;
-    const view = viewJob(this.indexed, job);
-    this.waterfall.showLosses(view);
-    this.showLosses(view);
-  }
-
   setTime(time: number): void {
     this.waterfall.setTime(time);
   }
@@ -167,11 +157,11 @@ export class JobPanel {
     const when = (time: number) => h("button", { type: "button", class: "link", onclick: () => this.use.seek(time) }, seconds(time));
     const cells = (loss: Loss): Child[] => [when(loss.time), loss.kind, loss.reason, loss.by, num(loss.blocks)];
     const { losses } = view;
-    const note = losses === null ? "being read ..." : losses.length === 0 ? "none: the job kept its KV" : `${num(losses.length)} losses`;
+    const note = losses.length === 0 ? "none: the job kept its KV" : `${num(losses.length)} losses`;
     replace(
       this.losses,
       h("h3", {}, "Evicted by ", h("small", { class: "muted" }, note)),
-      losses !== null && losses.length > 0 && list("Evicted by", ["at", "what", "why", "for", "blocks"], 1, losses, cells),
+      losses.length > 0 && list("Evicted by", ["at", "what", "why", "for", "blocks"], 1, losses, cells),
     );
   }
 

@@ -31,7 +31,7 @@ export interface TurnView {
 export interface JobView {
   id: string;
   turns: TurnView[];
-  losses: Loss[] | null; // null while KV events are being read
+  losses: Loss[];
 }
 
 const LOSSES = ["evict_gpu", "evict_host", "preempt", "drop", "swap_out"];
@@ -56,7 +56,7 @@ export function viewJob(indexed: Indexed, job: number): JobView {
       tool: turns.tool[row] ?? "",
       parts: Object.fromEntries(PARTS.map((part) => [part, turns.parts[part][row] as number])) as TurnView["parts"],
     })),
-    losses: indexed.kv === null ? null : lossesOf(indexed.kv, job, jobs.id),
+    losses: lossesOf(indexed.kv, job, jobs.id),
   };
 }
 

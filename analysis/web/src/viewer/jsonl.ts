@@ -11,7 +11,7 @@ const record = (value: unknown): Line => (value !== null && typeof value === "ob
 const or = (value: number, otherwise: number): number => (Number.isNaN(value) ? otherwise : value);
 
 const STEP = ["number", "start", "duration", "tokens", "largest", "prefill", "decodes", "running", "waiting", "preempted",
-  "used", "pinned", "cached", "empty", "toDevice", "toHost", "stop"] as const;
+  "used", "pinned", "cached", "empty", "hostUsed", "hostTotal", "loading", "toDevice", "toHost", "stop"] as const;
 const TURN = ["job", "turn", "agent", "parent", "arrive", "admit", "firstToken", "finish", "prompt", "output", "cachedGpu", "cachedHost",
   "recomputed", ...PARTS] as const;
 const JOB = ["arrive", "finish", "turns", "jct", "queue", "preemptions"] as const;
@@ -148,6 +148,9 @@ export class JsonlTrace {
     const free = number(line["free_blocks"]);
     this.steps.set(row, "pinned", pinned);
     this.steps.set(row, "cached", number(states["cached"]));
+    this.steps.set(row, "hostUsed", number(line["host_blocks"]));
+    this.steps.set(row, "hostTotal", number(line["total_host_blocks"]));
+    this.steps.set(row, "loading", number(line["num_loading"]));
     this.steps.set(row, "empty", or(number(states["empty"]), free));
     this.steps.set(row, "used", or(number(states["alloc"]), number(line["total_blocks"]) - free - pinned));
   }
@@ -316,9 +319,9 @@ export class JsonlTrace {
       pinned: column("pinned"),
       cached: maybe("cached"),
       empty: column("empty"),
-      hostUsed: null,
-      hostTotal: null,
-      loading: null,
+      hostUsed: maybe("hostUsed"),
+      hostTotal: maybe("hostTotal"),
+      loading: maybe("loading"),
       toDevice: maybe("toDevice"),
       toHost: maybe("toHost"),
       stop: column("stop"),

@@ -104,7 +104,7 @@ export interface Events {
   deadline: Numbers;
 }
 
-/** The history that follows from a trace's KV events, as plain arrays that a worker can transfer. */
+/** The history that follows from a trace's KV events. */
 export interface KvData {
   events: Events;
   rows: Int32Array; // for each event, the row of Steps that includes it; ascending
@@ -133,8 +133,7 @@ export interface Trace {
   turns: Turns;
   shares: Shares;
   stays: Stays;
-  /** KV events: long lists, which are available later if a worker reads them. */
-  kv: KvData | Promise<KvData>;
+  kv: KvData;
   /** Jobs that hold pins, if a trace lists them without events; otherwise null. */
   pins: Stays | null;
 }

@@ -24,13 +24,6 @@ export class StepPanel {
     private readonly openJob: (id: string) => void,
   ) {}
 
-  /** Redraws the step when more of it is known. */
-  refresh(): void {
-    const { row } = this;
-    this.row = -1;
-    this.show(row);
-  }
-
   show(row: number): void {
     if (row === this.row || row < 0) return;
     this.row = row;
@@ -148,7 +141,7 @@ export class StepPanel {
       seconds(pin.deadline - now),
     ];
     const heads = ["job", "why", "blocks", "held for", "TTL left"];
-    return section("pins", "Pins", countOf(view, view.pins), view.pins.length > 0 && list("Pins", heads, 3, view.pins, cells));
+    return section("pins", "Pins", num(view.pins.length), view.pins.length > 0 && list("Pins", heads, 3, view.pins, cells));
   }
 
   private transfers(view: StepView): HTMLElement {
@@ -172,8 +165,7 @@ export class StepPanel {
 
   private events(view: StepView): HTMLElement {
     const { jobs } = this.indexed.trace;
-    const events = this.indexed.kv?.events;
-    if (events === undefined) return section("events", "KV events", countOf(view, []));
+    const { events } = this.indexed.kv;
     const cells = (row: number): Child[] => {
       const by = jobs.id[at(events.byJob, row)];
       return [
@@ -186,12 +178,8 @@ export class StepPanel {
     };
     const heads = ["what", "why", "whose", "for", "blocks"];
     const shown = view.events.length > 0 && list("KV events", heads, 1, view.events, cells);
-    return section("events", "KV events", countOf(view, view.events), shown);
+    return section("events", "KV events", num(view.events.length), shown);
   }
-}
-
-function countOf(view: StepView, found: unknown[]): string {
-  return view.kvKnown ? num(found.length) : "being read ...";
 }
 
 function phase(request: Request): string {

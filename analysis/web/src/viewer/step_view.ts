@@ -35,7 +35,6 @@ export interface StepView {
   running: Request[];
   waiting: Request[];
   preempted: Request[];
-  kvKnown: boolean; // false while KV events are being read: what follows is empty then
   pins: Pin[];
   transfers: TransferClass[];
   events: number[];
@@ -77,10 +76,9 @@ export function viewStep(indexed: Indexed, row: number): StepView {
     running: [],
     waiting: [],
     preempted: [],
-    kvKnown: indexed.kv !== null,
     pins: pinsAt(indexed, row),
     transfers: [false, true].flatMap((toHost) => classes(indexed, row, toHost)),
-    events: indexed.kv?.ofRow(row) ?? [],
+    events: indexed.kv.ofRow(row),
     stop: steps.stopNames[steps.stop[row] as number] ?? "",
   };
   const runs = new Map<number, Request>();
@@ -119,7 +117,6 @@ function pinsAt(indexed: Indexed, row: number): Pin[] {
     }));
   }
   const { kv } = indexed;
-  if (kv === null) return [];
   return kv.pinsAt(row).map((event) => ({
     job: kv.events.job[event] as number,
     why: reasonOf(kv.events, event),
@@ -130,7 +127,6 @@ function pinsAt(indexed: Indexed, row: number): Pin[] {
 }
 
 function classes({ kv }: Indexed, row: number, toHost: boolean): TransferClass[] {
-  if (kv === null) return [];
   const found = new Map<string, TransferClass>();
   for (const event of kv.transfersAt(row, toHost)) {
     const kind = kindOf(kv.events, event);

@@ -3,7 +3,6 @@ import { h, replace } from "@/shared/dom";
 import { num, seconds } from "@/shared/format";
 import { index, type Indexed } from "./indexed";
 import { JobPanel } from "./job_panel";
-import { KvHistory } from "./kv_history";
 import { endOf, stepAt, type Trace } from "./model";
 import { SwimLanes } from "./swim_lanes";
 import { StepPanel, stepSummary } from "./step_panel";
@@ -26,8 +25,6 @@ export class TracePane {
   private readonly lanes: SwimLanes;
   private readonly summary = h("small", { class: "muted", "data-part": "summary" });
 
-  private readonly element: HTMLElement;
-
   constructor(element: HTMLElement, trace: Trace, end: number, window: [number, number], use: PaneUse) {
     this.indexed = index(trace);
     const chart = h("div", { class: "timeline", role: "img" });
@@ -47,22 +44,7 @@ export class TracePane {
     this.timeline = new TimelineChart(chart, trace, end, window, use);
     this.step = new StepPanel(step, this.indexed, use.openJob);
     this.jobs = new JobPanel(jobs, this.indexed, use);
-    this.element = element;
-    this.readKv().catch((error: unknown) => {
-      const why = error instanceof Error ? error.message : String(error);
-      element.prepend(h("p", { class: "warn", role: "alert" }, `The KV events of this trace cannot be read: ${why}`));
-    });
-  }
-
-  /** Adds the content of KV events once they have been read. */
-  private async readKv(): Promise<void> {
-    const { kv } = this.trace;
-    if (kv instanceof Promise) {
-      this.indexed.kv = new KvHistory(await kv);
-      this.step.refresh();
-      this.jobs.refresh();
-    }
-    this.element.dataset["complete"] = "";
+    element.dataset["complete"] = "";
   }
 
   get trace(): Trace {

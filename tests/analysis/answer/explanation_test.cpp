@@ -1,11 +1,7 @@
-#include "analysis/answer/effects.hpp"
 #include "analysis/answer/explanation.hpp"
 
 #include "tests/analysis/archived_cells.hpp"
 #include "tests/support/catch.hpp"
-
-using analysis::Effect;
-using analysis::RateRow;
 
 namespace {
 
@@ -34,11 +30,6 @@ class Policies {
     return *this;
   }
 
-  std::vector<Effect> effects() const {
-    const auto cells = archive_.cells();
-    return effects_of(arrange(analysis::with_results(cells)), analysis::kAnswerFigure);
-  }
-
   std::vector<analysis::Ablation> missing() const {
     const auto cells = archive_.cells();
     const auto rows = arrange(analysis::with_results(cells));
@@ -59,29 +50,6 @@ Policies all_four() {
 }
 
 }  // namespace
-
-TEST_CASE("a part's effect is that of policies which differ in it alone, beside each other part") {
-  const std::vector<Effect> effects = all_four().effects();
-  REQUIRE(effects.size() == 4);
-  const auto ratio = [&](const std::string& with, const std::string& without) {
-    for (const Effect& each : effects)
-      if (each.with == with && each.without == without) return each.ratio.value;
-    return sweep::kNotObserved;
-  };
-  CHECK(ratio("job_fcfs", "fcfs") == Approx(0.4));
-  CHECK(ratio("pin", "fcfs") == Approx(0.95));
-  CHECK(ratio("continuum", "job_fcfs") == Approx(50.0 / 80));
-  CHECK(ratio("continuum", "pin") == Approx(50.0 / 190));
-  CHECK((effects[0].part == "order" && effects[0].value == "job_fcfs"));
-  CHECK(effects[0].beside.empty());
-  CHECK(effects.back().beside == "retention pin");
-}
-
-TEST_CASE("policies that differ in two parts, or in the parameters of one, have no effect") {
-  Policies policies;
-  policies.add("fcfs", "fcfs", "free", 200).add("continuum", "job_fcfs", "pin", 50);
-  CHECK(policies.effects().empty());
-}
 
 TEST_CASE("the best policy is explained by what its parts are worth alone") {
   CHECK(all_four().why() ==
@@ -263,15 +231,4 @@ TEST_CASE("a plugin belongs to the parts that it decides") {
             "h100-80gb: at 3 jobs/s fcfs+eviction=plugin+order=plugin is 4.00 times as fast as "
             "fcfs; order alone (fcfs+order=plugin) 2.00, eviction alone (fcfs+eviction=plugin) "
             "1.25"});
-  const auto cells = archive.cells();
-  std::vector<std::string> effects;
-  for (const Effect& each :
-       effects_of(arrange(analysis::with_results(cells)), analysis::kAnswerFigure))
-    effects.push_back(each.part + " of " + each.with + " over " + each.without);
-  CHECK(effects == std::vector<std::string>{
-                       "order of fcfs+order=plugin over fcfs",
-                       "eviction of fcfs+eviction=plugin over fcfs",
-                       "eviction of fcfs+eviction=plugin+order=plugin over fcfs+order=plugin",
-                       "order of fcfs+eviction=plugin+order=plugin over fcfs+eviction=plugin",
-                       "retention of fcfs+retention=plugin over fcfs"});
 }
