@@ -34,6 +34,7 @@ from vllm.v1.core.sched.scheduler import Scheduler as StockScheduler
 from kvsweep.steering import Steered
 
 VERSION = 2
+encode = json.JSONEncoder(separators=(",", ":")).encode
 FLUSH_S = 1.0
 FIELDS = {"num_scheduled_tokens", "total_num_scheduled_tokens", "scheduled_new_reqs", "scheduled_cached_reqs", "preempted_req_ids",
           "finished_req_ids"}  # of a step, that lines are made of
@@ -51,18 +52,16 @@ def copies(output):
     return tuple(len(getattr(meta, name, None) or ()) for name in ("load_jobs", "store_jobs"))
 
 
-class Numbers:
+class Numbers(dict):
     """A small integer for each request that is not finished, from 0 in order of appearance."""
 
     def __init__(self):
-        self.of, self.next, self.fresh = {}, 0, {}
+        self.next, self.fresh = 0, {}
 
-    def __call__(self, id):
-        number = self.of.get(id)
-        if number is None:
-            number = self.of[id] = self.next
-            self.next += 1
-            self.fresh[number] = id
+    def __missing__(self, id):
+        number = self[id] = self.next
+        self.next += 1
+        self.fresh[number] = id
         return number
 
     def take_fresh(self):
@@ -72,17 +71,20 @@ class Numbers:
 
 def line_of(scheduler, output, numbers):
     """What stands in the line of a step beside its times and the queues; empty where it does nothing."""
-    finished = [numbers.of.pop(id) for id in output.finished_req_ids if id in numbers.of]
+    line = {}
+    if output.finished_req_ids:
+        line["finished"] = [numbers.pop(id) for id in output.finished_req_ids if id in numbers]
     cached, taken = output.scheduled_cached_reqs, [(r.req_id, r.num_computed_tokens) for r in output.scheduled_new_reqs]
-    again = [each for each in taken if each[0] in numbers.of]  # where the model runner takes resumed requests for new ones
-    again += [each for each in zip(cached.req_ids, cached.num_computed_tokens) if each[0] in cached.resumed_req_ids]
-    resumed = [[numbers(id), found, 0] for id, found in again]
-    batch = [numbers(id) if count == 1 else [numbers(id), count] for id, count in output.num_scheduled_tokens.items()]
-    new = [[numbers(id), found, found_outside(scheduler.requests.get(id))] for id, found in taken if (id, found) not in again]
-    preempted = [numbers(id) for id in output.preempted_req_ids or ()]
-    loads, stores = copies(output)
-    line = {"ids": numbers.take_fresh(), "batch": batch, "tokens": output.total_num_scheduled_tokens, "new": new, "resumed": resumed,
-            "preempted": preempted, "finished": finished, "loads": loads, "stores": stores}
+    again = [each for each in taken if each[0] in numbers]  # where the model runner takes resumed requests for new ones
+    if cached.resumed_req_ids:
+        again += [each for each in zip(cached.req_ids, cached.num_computed_tokens) if each[0] in cached.resumed_req_ids]
+    line["resumed"] = [[numbers[id], found, 0] for id, found in again]
+    line["batch"] = [of if count == 1 else [of, count]
+                     for of, count in zip(map(numbers.__getitem__, output.num_scheduled_tokens), output.num_scheduled_tokens.values())]
+    line["new"] = [[numbers[id], found, found_outside(scheduler.requests.get(id))] for id, found in taken if (id, found) not in again]
+    line["preempted"] = [numbers[id] for id in output.preempted_req_ids or ()]
+    line["tokens"], (line["loads"], line["stores"]) = output.total_num_scheduled_tokens, copies(output)
+    line["ids"] = numbers.take_fresh()
     return {name: value for name, value in line.items() if value}
 
 
@@ -97,7 +99,7 @@ class StepLog:
         self.flush(time.monotonic())
 
     def write(self, line):
-        self.file.write(json.dumps(line, separators=(",", ":")) + "\n")
+        self.file.write(encode(line) + "\n")
 
     def flush(self, now):
         self.file.flush()
