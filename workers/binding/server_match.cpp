@@ -18,7 +18,7 @@ struct SizeFlag {
   std::optional<std::int64_t> value;  // empty: the flag stands alone
 };
 
-/// By the projects' documentation. vLLM counts its null block. llama-server has no blocks: its
+/// vLLM counts its null block. llama-server has no blocks: its
 /// slots share one pool (-kvu), of which a turn may take any part.
 std::vector<SizeFlag> flags_of(Kind kind, const EngineSizes& sizes) {
   if (kind == Kind::vllm)

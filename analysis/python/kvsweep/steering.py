@@ -89,7 +89,7 @@ def label_of(request):
     job = given.get("job_id", ours and ours[1])
     if job is None:
         return None
-    return str(job), int(ours[2]) if ours else None, str(given.get("is_last_step", "")).lower() in ("true", "1"), given.get("tool")
+    return str(job), int(ours[2]) if ours else None, str(given.get("is_last_step", "")).lower() in ("true", "1"), given.get("tool") or None
 
 
 class Job:
