@@ -198,7 +198,8 @@ ordered_json line(Script& script, engine::StepPlan& plan, int step) {
     record["aborted"] = aborted;
   script.kv.clear_evictions();
   const bool tier = script.connector != nullptr;
-  const bool called = !tier || !script.scheduler.idle() || script.copies();
+  const bool unannounced = record.contains("aborted");
+  const bool called = !tier || unannounced || !script.scheduler.idle() || script.copies();
   if (tier) record["schedule_called"] = called;
   plan = called ? std::move(plan) : engine::StepPlan();
   if (called) script.scheduler.schedule(plan, Nanos{0});

@@ -1,9 +1,13 @@
 #include <exception>
+#include <fstream>
 #include <iostream>
 #include <optional>
 #include <span>
+#include <sstream>
 #include <string_view>
 
+#include "workers/engine/base/errors.hpp"
+#include "workers/replay/against.hpp"
 #include "workers/replay/replay.hpp"
 
 namespace {
@@ -15,6 +19,7 @@ struct Call {
   std::string workload;
   Version version = Version::may_2026;
   std::optional<AsyncVariant> variant = std::nullopt;  // empty: synchronous
+  std::string recording{};                             // to compare with; empty: none
 };
 
 std::optional<Call> call_of(std::span<char*> arguments) {
@@ -36,9 +41,27 @@ std::optional<Call> call_of(std::span<char*> arguments) {
                    : next_is("--eos")      ? AsyncVariant::eos
                                            : AsyncVariant::none;
   }
+  if (next_is("--against")) call.recording = arguments[at++];
   if (left() != 1 || arguments[at][0] == '-') return std::nullopt;
   call.workload = arguments[at];
   return call;
+}
+
+void replay(const Call& call, std::ostream& out) {
+  if (call.variant) {
+    worker::replay_async_scheduling(call.workload, call.version, *call.variant, out);
+  } else {
+    worker::replay_scheduling(call.workload, call.version, out);
+  }
+}
+
+/// Whether the replay equals the recording; says where it does not.
+bool equals(const Call& call) {
+  std::ifstream recording(call.recording);
+  if (!recording) throw engine::InputError(call.recording + ": cannot be read");
+  std::ostringstream replayed;
+  replay(call, replayed);
+  return worker::equals_recording(replayed.str(), recording, std::cout);
 }
 
 }  // namespace
@@ -47,16 +70,13 @@ int main(int argc, char** argv) {
   const auto call = call_of(std::span(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)));
   if (!call) {
     std::cerr << "usage: scheduler-replay [--scheduler v1|vllm-0.33] "
-                 "[--async [--late-abort|--eos]] WORKLOAD.json\n";
+                 "[--async [--late-abort|--eos]] [--against RECORDING.jsonl] WORKLOAD.json\n";
     return 2;
   }
   try {
     std::ios::sync_with_stdio(false);
-    if (call->variant) {
-      worker::replay_async_scheduling(call->workload, call->version, *call->variant, std::cout);
-    } else {
-      worker::replay_scheduling(call->workload, call->version, std::cout);
-    }
+    if (!call->recording.empty()) return equals(*call) ? 0 : 1;
+    replay(*call, std::cout);
     return std::cout.flush() ? 0 : 1;
   } catch (const std::exception& error) {
     std::cerr << "scheduler-replay: " << error.what() << '\n';

@@ -249,6 +249,28 @@ TEST_CASE("scheduler-replay --async schedules a step before the last one is appl
   CHECK(output_of(program + " --late-abort '" + path + "' 2>/dev/null").exit_code == 2);
 }
 
+TEST_CASE("scheduler-replay says where it differs from a recording, and by which rules",
+          "[goldens]") {
+  support::TempDir dir;
+  const std::string path = dir.write("workload.json", kWorkload.dump());
+  const std::string program = KVSWEEP_SCHEDULER_REPLAY;
+  const std::string recorded = output_of(program + " '" + path + "'").text;
+  const auto compared = [&](const std::string& recording) {
+    return output_of(program + " --against '" + dir.write("recorded.jsonl", recording) + "' '" +
+                     path + "'");
+  };
+  CHECK(compared(recorded).exit_code == 0);
+  std::string other = recorded;
+  other.replace(other.find("\"free_queue_head\":["), 19, "\"free_queue_head\":[9,");
+  const Output differs = compared(other);
+  CHECK(differs.exit_code == 1);
+  CHECK(says(differs.text,
+             "line 1 differs\n  free_queue_head (rules 8, 10, N1, T14)\n    recorded [9,"));
+  const Output longer = compared(recorded.substr(0, recorded.find('\n') + 1));
+  CHECK(longer.exit_code == 1);
+  CHECK(longer.text == "line 2: only the replay goes on\n");
+}
+
 TEST_CASE("scheduler-replay prints one JSON line a step and the final pool", "[goldens]") {
   support::TempDir dir;
   const std::string path = dir.write("workload.json", kWorkload.dump());
