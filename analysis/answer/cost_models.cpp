@@ -35,10 +35,16 @@ bool is_of_older_kernels(const ConfiguredCell& cell) {
 
 Texts cost_model_errors(std::span<const RateRow> rows) {
   std::map<std::string, Texts> older;  // cards, by cost model
+  Texts servers;
   for (const RateRow& row : rows) {
     for (const PolicyCells& policy : row.policies) {
       const ConfiguredCell& cell = *policy.repeats.front();
       if (cell.record->backend != "sim") continue;
+      const std::string server = shown(cell.value("sim.server"));
+      if (!server.empty() && server != "-") {
+        add_once(servers, server);
+        continue;
+      }
       Texts& cards = older[shown(cell.value("sim.cost_model"))];
       if (is_of_older_kernels(cell)) add_once(cards, row.place.gpu);
     }
@@ -52,6 +58,9 @@ Texts cost_model_errors(std::span<const RateRow> rows) {
       lines.back() += "; the constants of " + listed(found->second) +
                       " were fitted with older kernels than this program's";
   }
+  if (!servers.empty())
+    lines.push_back("modelled by measured, fitted to steps of " + listed(servers) +
+                    " itself: docs/studies/vllm-h200.md has its errors");
   return lines;
 }
 

@@ -1,8 +1,10 @@
 #include "analysis/compare/prediction.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <ostream>
+#include <string>
 
 #include "analysis/cell/statistics.hpp"
 #include "analysis/text/escape.hpp"
@@ -123,6 +125,35 @@ std::string mean_distance(const std::vector<PredictedCell>& cells, const std::st
   return off.empty() ? "-" : percent(mean(off)) + " %";
 }
 
+/// The figures by which a simulator is judged.
+constexpr std::array kJudged = {"jct_wall_mean_s", "jct_wall_p99_s", "ttft_mean_s",
+                                "ttft_p99_s",      "tpot_mean_s",    "prefix_hit_rate",
+                                "host_hit_rate",   "preemptions"};
+
+/// Each of these figures that a cell has; shares differ by points, counts by their number.
+void print_figures(const std::vector<PredictedCell>& cells, std::ostream& out) {
+  TextTable table;
+  for (const char* name : {"cell", "figure"}) table.add_column(name, "", TextTable::Align::left);
+  for (const char* name : {"MEASURED", "MODELLED", "off by"})
+    table.add_column(name, "", TextTable::Align::right);
+  bool any = false;
+  for (const auto& [real, said] : cells) {
+    if (said == nullptr) continue;
+    for (const std::string name : kJudged) {
+      const double is = real->figure(name), predicted = said->figure(name);
+      if (!std::isfinite(is) || !std::isfinite(predicted)) continue;
+      const std::string off = name.ends_with("_rate") ? percent(predicted - is) + " points"
+                              : name == "preemptions" ? four_digits(predicted - is)
+                                                      : percent(predicted / is - 1) + " %";
+      table.add_row({real->record->label, name, four_digits(is), four_digits(predicted), off});
+      any = true;
+    }
+  }
+  if (!any) return;
+  out << '\n';
+  table.print(out);
+}
+
 }  // namespace
 
 double tau_b(std::span<const double> a, std::span<const double> b) {
@@ -221,6 +252,7 @@ void print_predictions(const std::vector<ConfiguredCell>& measured,
     separator = ", ";
   }
   out << '\n';
+  print_figures(cells, out);
   print_agreements(agreements(cells, name), out);
 }
 

@@ -131,13 +131,24 @@ std::string formula(const analysis::Plane& plane) {
          formatted("%.2f", plane.rms * 1e3) + " ms (root mean square)";
 }
 
-/// Prints the table [measured] for the profile of the card.
+/// Where the card's profile has the constants of a server, "vllm 0.26.0, asynchronous", or of
+/// this engine.
+std::string table_of(const std::string& server) {
+  if (server.empty()) return "[measured]";
+  const std::size_t comma = server.rfind(", "), patch = server.rfind('.', comma);
+  const bool is_async = server.find("asynchronous", comma) != std::string::npos;
+  return "[servers.\"" + server.substr(0, std::min(patch, comma)) + "\"." +
+         (is_async ? "async" : "sync") + "]  # of " + server;
+}
+
+/// Prints the constants for the profile of the card.
 void print_constants(const Measured& found, const analysis::Plane& plane, std::ostream& out) {
   const auto slope = [&](std::size_t i, double unit) {
     return formatted("%.4g", i < plane.slopes.size() ? plane.slopes[i] * unit : 0.0);
   };
-  out << "\n[measured]" << (found.server.empty() ? "" : "  # of " + found.server) << "\nmodel = \""
-      << found.model << "\"\nbase_ms = " << formatted("%.4g", plane.intercept * 1e3)
+  out << '\n'
+      << table_of(found.server) << "\nmodel = \"" << found.model
+      << "\"\nbase_ms = " << formatted("%.4g", plane.intercept * 1e3)
       << "\ntoken_us = " << slope(analysis::StepFit::tokens, 1e6)
       << "\nkv_token_ns = " << slope(analysis::StepFit::kv_tokens, 1e9)
       << "\npair_ps = " << slope(analysis::StepFit::pairs, 1e12) << '\n';

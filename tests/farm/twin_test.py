@@ -1,4 +1,6 @@
 """A server's sweep for our own engine, with the sizes that the server reported. The servers are scripted."""
+import json
+
 from cases import case, expect_equal, expect_in, main
 from farm import Folder
 from scripted import H100, sweep_of
@@ -31,6 +33,9 @@ def twin_of_server():
         expect_equal(sorted(folder.bytes_of("farm-twin.toml").decode().splitlines()),
                      sorted(expected.splitlines()), "the twin")
         run_of(folder, "farm-twin.toml", "twin.h5", ())
+        predicted = folder.start("fit", "a.h5", "twin.h5").wait().out
+        for figure in "jct_wall_p99_s", "ttft_mean_s", "ttft_p99_s", "tpot_mean_s", "preemptions":
+            expect_in(figure, predicted, "figures beside each other")
         told = folder.start("compare", "twin.h5", "a.h5", "--by", "backend,jps").wait()
         expect_equal(told.code, 0, f"exit code of compare, {told}")
         planned = folder.start("plan", "farm-twin.toml", "--backend", "cuda").wait()
@@ -54,6 +59,41 @@ def different_sizes():
         written = twin(folder, "--only", "policy=large", "-o", folder.file("large.toml"))
         expect_equal(written.code, 0, f"exit code, {written}")
         expect_in("\nkv_tokens = 6400\n", folder.bytes_of("large.toml").decode(), "the twin")
+
+
+SIMULATED = """schema = 1
+[sweep]
+name = "simulated"
+backend = "sim"
+[axes]
+gpu = ["h200-141gb"]
+policy = ["fcfs", "job_fcfs"]
+jps = [1]
+[workload]
+kind = "swe_smith_like"
+jobs = 2
+"""
+
+
+@case("a simulated cell takes the constants of the server that it names, for the way in which it schedules")
+def steps_of_server():
+    constants = {}
+    with Folder(SIMULATED) as folder:
+        for name, settings in {"own": (), "sync": ("sim.server=vllm 0.26",),
+                               "async": ("sim.server=vllm 0.26", "engine.async_scheduling=true")}.items():
+            outcome = folder.run("--archive", f"{name}.h5", *(word for each in settings for word in ("--set", each)))
+            expect_equal(outcome.code, 0, f"exit code, {outcome}")
+            expect_equal("fitted to steps of vllm 0.26 itself" in outcome.out, name != "own", f"whose steps, {outcome}")
+            cells = folder.start("export", f"{name}.h5", "--table", "cells", "--format", "jsonl").wait().out
+            constants[name] = json.loads(json.loads(cells.splitlines()[0])["config_json"])["sim.constants"].split()
+        expect_equal([constants[name][1] for name in ("own", "sync", "async")],
+                     ["base_ms=4.344", "base_ms=7.75", "base_ms=5.15"], "base_ms")
+        for settings, why in ((("sim.server=vllm 0.27",), "has for this model: vllm 0.26.async, vllm 0.26.sync"),
+                              (("sim.server=vllm 0.26", "model=qwen2.5-7b"), "has for this model: none"),
+                              (("sim.server=vllm 0.26", "sim.cost_model=kernels"), 'needs sim.cost_model "measured"')):
+            refused = folder.run("--archive", "no.h5", *(word for each in settings for word in ("--set", each)))
+            expect_equal(refused.code, 2, f"exit code, {refused}")
+            expect_in(why, refused.err, "message")
 
 
 @case("a server that has other sizes than server.match asks for is not measured")

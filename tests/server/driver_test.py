@@ -54,6 +54,7 @@ def steps():
         expect_in("MEASURED (server, vllm 0.30.0, asynchronous): ", fit, "whose steps")
         expect_in("steps of 2 cells", fit, "cells")
         expect_in("us x scheduled tokens", fit, "costs")
+        expect_in('[servers."vllm 0.30".async]  # of vllm 0.30.0, asynchronous', fit, "constants for the card's profile")
         expect_in("cell 0", machine.said("diff", "a.h5", "0", "1"), "the difference")
         expect_in("which a server does not log", machine.said("trace", "a.h5", "0", "--steps", code=2), "what a trace needs")
         machine.said("check", "a.h5")

@@ -155,6 +155,24 @@ backends::CostScale bind_scale(ParamBinder& in, const std::string& backend) {
   return backend == "sim" ? scale : backends::CostScale();
 }
 
+/// Puts the constants of a server, as it schedules in this cell, in place of this engine's.
+void use_steps_of(ParamBinder& in, const std::string& server, ExperimentConfig& config) {
+  if (config.cost_model != "measured") in.fail("sim.server", "needs sim.cost_model \"measured\"");
+  const auto& known = config.gpu.servers;
+  const auto found = known.find(server + (config.engine.async_scheduling ? ".async" : ".sync"));
+  if (found != known.end() && found->second.model == config.model.name) {
+    config.gpu.measured = found->second;
+    return;
+  }
+  std::vector<std::string> names;
+  for (const auto& [name, fit] : known)
+    if (fit.model == config.model.name) names.push_back(name);
+  in.fail("sim.server", "needs constants of it on " + config.gpu.name +
+                            (config.engine.async_scheduling ? " with" : " without") +
+                            " engine.async_scheduling; the card's profile has for this model: " +
+                            (names.empty() ? "none" : sweep::joined(names)));
+}
+
 ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend, Profiles& profiles) {
   ExperimentConfig config;
   config.backend = backend;
@@ -163,11 +181,14 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend, Pr
       in.profile("model", [&](const std::string& name) { return profiles.model_config(name); });
   config.model = model.shape;
   config.gpu = backends::scaled(config.gpu, bind_scale(in, backend));
+  const std::string server = in.text("sim.server");
   config.cost_model =
-      in.text("sim.cost_model", backends::usual_cost_model(config.gpu, config.model));
+      in.text("sim.cost_model",
+              server.empty() ? backends::usual_cost_model(config.gpu, config.model) : "measured");
   if (backend != "sim") config.cost_model = "kernels";  // what policies are told of the card
   config.transformer = bind_transformer(in, backend, model, profiles);
   config.engine = bind_engine(in, config, profiles);
+  if (!server.empty()) use_steps_of(in, server, config);
   const int vocabulary = config.transformer ? model.shape.vocab : 0;
   config.workload = bind_workload(in, config, vocabulary);
   config.policy_name = in.text("policy");

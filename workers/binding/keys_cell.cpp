@@ -41,6 +41,14 @@ std::vector<KeyRow> rows_of_hardware() {
        .where = "backend = sim",
        .says = "Where step times come from: bytes and FLOP of the kernels on the card, or "
                "constants that were published or measured for the card and model."},
+      {.name = "sim.server",
+       .type = AnyText{},
+       .fallback = value(""),
+       .where = "backend = sim",
+       .neutral = "",
+       .says =
+           "A server whose steps the cost model measured follows in place of this engine's: its "
+           "name in the card's profile, as vllm 0.26."},
       {.name = "sim.link",
        .type = OneOf{{"card", "infinite"}},
        .fallback = value("card"),

@@ -27,6 +27,14 @@ class ProfileReader {
     return first != params_.end() && first->first.starts_with(table + ".");
   }
   bool has(const std::string& key) const { return reader_.has(key); }
+  /// NAME of all keys TABLE.NAME.KEY.
+  std::vector<std::string> tables_in(const std::string& table, const std::string& key) const {
+    std::vector<std::string> names;
+    for (const auto& [path, param] : params_)
+      if (path.starts_with(table + '.') && path.ends_with('.' + key))
+        names.push_back(path.substr(table.size() + 1, path.size() - table.size() - key.size() - 2));
+    return names;
+  }
   std::string text(const std::string& key) {
     reader_.require(key);
     return reader_.text(key, "");
@@ -119,14 +127,33 @@ std::optional<backends::PublishedFit> read_published(ProfileReader& in,
                                 .intercept_ms = in.not_negative("published.intercept_ms")};
 }
 
+backends::MeasuredFit read_fit(ProfileReader& in, const std::string& table,
+                               const std::vector<std::string>& models) {
+  return {.model = in.choice(table + "model", models),
+          .base_ms = in.not_negative(table + "base_ms"),
+          .token_us = in.positive(table + "token_us"),
+          .kv_token_ns = in.not_negative(table + "kv_token_ns"),
+          .pair_ps = in.not_negative(table + "pair_ps")};
+}
+
+/// Tables [servers."vllm 0.26".async], and the same with sync.
+std::map<std::string, backends::MeasuredFit> read_servers(ProfileReader& in,
+                                                          const std::vector<std::string>& models) {
+  std::map<std::string, backends::MeasuredFit> servers;
+  for (const std::string& name : in.tables_in("servers", "base_ms")) {
+    const std::string table = "servers." + name + '.';
+    if (!name.ends_with(".async") && !name.ends_with(".sync"))
+      in.fail(table + "base_ms", "stands in [servers.\"NAME VERSION\".async] or .sync");
+    backends::MeasuredFit& fit = servers[name] = read_fit(in, table, models);
+    fit.server = name.substr(0, name.rfind('.'));
+  }
+  return servers;
+}
+
 std::optional<backends::MeasuredFit> read_measured(ProfileReader& in,
                                                    const std::vector<std::string>& models) {
   if (!in.has_table("measured")) return std::nullopt;
-  backends::MeasuredFit fit{.model = in.choice("measured.model", models),
-                            .base_ms = in.not_negative("measured.base_ms"),
-                            .token_us = in.positive("measured.token_us"),
-                            .kv_token_ns = in.not_negative("measured.kv_token_ns"),
-                            .pair_ps = in.not_negative("measured.pair_ps")};
+  backends::MeasuredFit fit = read_fit(in, "measured.", models);
   const std::string key = "measured.kernels_digest";
   if (in.has(key)) fit.kernels_digest = in.text(key);
   if (in.has(key) && !sweep::is_sha256(fit.kernels_digest))
@@ -257,6 +284,7 @@ backends::GpuProfile read_gpu(ProfileReader& in, const fs::path& dir, const std:
   gpu.kv_tokens = read_pools(in, models);
   gpu.published = read_published(in, models);
   gpu.measured = read_measured(in, models);
+  gpu.servers = read_servers(in, models);
   gpu.kernels = read_kernels(in, models);
   in.reject_unknown();
   return gpu;

@@ -78,7 +78,8 @@ std::unique_ptr<CostModel> measured_cost(const GpuProfile& gpu, const model::Mod
            "its profile has no [measured] table for that model; run the model there with "
            "--backend cuda and see kvsweep fit, or use");
   const MeasuredFit& fit = *gpu.measured;
-  return std::make_unique<LineCost>("measured", fit,
+  const std::string of = fit.server.empty() ? "" : " (steps of " + fit.server + ')';
+  return std::make_unique<LineCost>("measured" + of, fit,
                                     ConstantsText("measured")
                                         .add("base_ms", fit.base_ms)
                                         .add("token_us", fit.token_us)

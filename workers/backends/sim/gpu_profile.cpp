@@ -17,12 +17,12 @@ GpuProfile scaled(GpuProfile gpu, const CostScale& scale) {
     gpu.published->intercept_ms *= scale.fixed;
     gpu.published->slope_us_per_token *= scale.token;
   }
-  if (gpu.measured) {
-    gpu.measured->base_ms *= scale.fixed;
-    for (double* each :
-         {&gpu.measured->token_us, &gpu.measured->kv_token_ns, &gpu.measured->pair_ps})
-      *each *= scale.token;
-  }
+  const auto scale_fit = [&](MeasuredFit& fit) {
+    fit.base_ms *= scale.fixed;
+    for (double* each : {&fit.token_us, &fit.kv_token_ns, &fit.pair_ps}) *each *= scale.token;
+  };
+  if (gpu.measured) scale_fit(*gpu.measured);
+  for (auto& [name, fit] : gpu.servers) scale_fit(fit);
   KernelFit& kernels = gpu.kernels;
   for (double* each : {&kernels.gemm_launch_us, &kernels.prefill_launch_us,
                        &kernels.decode_launch_us, &kernels.step_overhead_us})

@@ -32,7 +32,7 @@ struct PublishedFit {
 };
 
 /// step = base + per token x scheduled tokens + per KV token x KV tokens read + per pair x
-/// query-key pairs of prompts, fitted to steps of this engine on the card.
+/// query-key pairs of prompts, fitted to steps of this engine, or of a server, on the card.
 struct MeasuredFit {
   std::string model;
   double base_ms = 0;
@@ -41,6 +41,7 @@ struct MeasuredFit {
   double pair_ps = 0;
   std::string kernels_digest{};  // of the kernels that ran; empty: not known
   bool is_older = false;         // than the kernels of this program
+  std::string server{};          // whose steps they are; empty: this engine's
 };
 
 /// Constants of the `kernels` cost model; docs/cost-models.md has the formulas.
@@ -77,6 +78,7 @@ struct GpuProfile {
   std::map<std::string, std::int64_t> kv_tokens;  // model -> published pool, whole 16-token blocks
   std::optional<PublishedFit> published;
   std::optional<MeasuredFit> measured;
+  std::map<std::string, MeasuredFit> servers;  // by name and scheduling, "vllm 0.26.async"
   KernelFit kernels;
 };
 
