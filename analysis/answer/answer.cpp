@@ -60,7 +60,8 @@ std::string with_ratios(Span regimes, const std::string& name, Others Regime::*g
   for (const Regime& each : regimes)
     for (const Regime::Other& other : each.*group)
       if (other.name == name) ratios.push_back(other.over_winner);
-  return ratios_text(ratios, words.unit);
+  const bool is_paired = std::ranges::all_of(ratios, &Ratio::paired);
+  return ratios_text(ratios, words.unit) + (is_paired ? "" : ", over different seeds");
 }
 
 /// What the winners cost in the tail: " (p99: TTFT 24.6 s), but its p99 TTFT is 1.35 times fcfs's".

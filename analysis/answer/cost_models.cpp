@@ -10,20 +10,27 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// What is known of the error of a cost model: docs/cost-models.md#errors.
+/// The errors that were measured, all with Llama-3.1-8B: docs/cost-models.md#errors.
 struct KnownError {
   const char *model, *error;
 };
 constexpr std::array kKnownErrors = {
     KnownError{"measured",
-               "fitted to steps of this engine: mean JCT was within 9 % of 59 cells on H100s (of "
-               "lmcache's within 14 %), and within 12 % of 98 on an H200 but for two"},
+               "fitted to steps of this engine: mean JCT within 9 % in 59 cells on H100s (lmcache "
+               "within 14 %), and within 12 % in 96 of 98 cells on an H200"},
     KnownError{"kernels",
-               "GPU kernels without host time: mean JCT was 12 to 25 % too short in 21 cells on an "
-               "H100"},
+               "GPU kernels without host time: mean JCT 12 to 25 % below this engine's in 21 cells "
+               "on an H100"},
     KnownError{"published",
-               "steps of another engine: mean JCT was 17 to 46 % too long for this one in 21 cells "
-               "on an H100"}};
+               "fitted to another engine: mean JCT 17 to 46 % above this engine's in 21 cells on "
+               "an H100"}};
+
+/// Whether the errors were measured with the model and a card of this cell.
+bool is_measured(const ConfiguredCell& cell) {
+  const std::string gpu = shown(cell.value("gpu"));
+  return shown(cell.value("model")) == "llama-3.1-8b" &&
+         (gpu.starts_with("h100") || gpu.starts_with("h200"));
+}
 
 bool is_of_older_kernels(const ConfiguredCell& cell) {
   return std::ranges::any_of(cell.record->notes, [](const sweep::Note& note) {
@@ -34,7 +41,7 @@ bool is_of_older_kernels(const ConfiguredCell& cell) {
 }  // namespace
 
 Texts cost_model_errors(std::span<const RateRow> rows) {
-  std::map<std::string, Texts> older;  // cards, by cost model
+  std::map<std::string, Texts> older, elsewhere;  // cards, by cost model
   Texts servers;
   for (const RateRow& row : rows) {
     for (const PolicyCells& policy : row.policies) {
@@ -45,15 +52,21 @@ Texts cost_model_errors(std::span<const RateRow> rows) {
         add_once(servers, server);
         continue;
       }
-      Texts& cards = older[shown(cell.value("sim.cost_model"))];
+      const std::string model = shown(cell.value("sim.cost_model"));
+      Texts& cards = older[model];
       if (is_of_older_kernels(cell)) add_once(cards, row.place.gpu);
+      if (!is_measured(cell))
+        add_once(elsewhere[model], shown(cell.value("model")) + " on " + row.place.gpu);
     }
   }
   Texts lines;
   for (const KnownError& known : kKnownErrors) {
     const auto found = older.find(known.model);
     if (found == older.end()) continue;
-    lines.push_back("modelled by " + std::string(known.model) + ", " + known.error);
+    lines.push_back("cost model " + std::string(known.model) + ", " + known.error +
+                    " (llama-3.1-8b)");
+    if (const Texts& others = elsewhere[known.model]; !others.empty())
+      lines.back() += "; not measured for " + listed(others);
     if (!found->second.empty())
       lines.back() += "; the constants of " + listed(found->second) +
                       " were fitted with older kernels than this program's";

@@ -134,7 +134,7 @@ Ratio times_as_fast(const PolicyCells& policy, const PolicyCells& base) {
 
 /// How fast one part of a policy is alone.
 struct Alone {
-  std::string text;  // "order alone (job_fcfs)", "retention alone did not run (policy pin)"
+  std::string text;             // "order alone (job_fcfs)", "retention alone (pin) has no result"
   std::vector<Ratio> speeds{};  // at each rate; none if it did not run, or is as fast as the policy
   std::string missing{};        // the policy that would tell
 };
@@ -151,7 +151,7 @@ Alone alone_of(const RateRow& row, const PolicyCells& best, std::string_view par
   }
   const std::string policy = policy_of_part(part, value_of(cell_of(best), part));
   if (policy.empty()) return {name + " did not run"};
-  return {name + " did not run (policy " + policy + ')', {}, policy};
+  return {name + " (" + policy + ") has no result", {}, policy};
 }
 
 /// An explanation that holds at some rates.

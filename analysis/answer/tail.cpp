@@ -24,25 +24,39 @@ std::string worse_text(std::span<const Tail> tails, const std::string& policy, s
   Texts rates;
   std::vector<Ratio> ratios;
   bool is_everywhere = true;
+  std::string fcfs;
   for (const Tail& each : tails) {
     if (each.policy != policy) continue;
     const Tail::Value& value = each.values[figure];
     is_everywhere = is_everywhere && value.is_worse();
     if (!value.is_worse()) continue;
+    fcfs = each.fcfs;
     rates.push_back(each.jps);
     ratios.emplace_back().value = value.over_fcfs;
   }
   if (ratios.empty()) return "";
   const std::string where = is_everywhere ? "" : at_rates(rates);
   return whose + " p99 " + std::string(kTailFigures[figure].name) + " is " +
-         ratios_text(ratios, " times fcfs's") + (where.empty() ? "" : ' ' + where);
+         ratios_text(ratios, " times " + fcfs + "'s") + (where.empty() ? "" : ' ' + where);
+}
+
+/// fcfs as it is, or the variant of it in the row that has the fewest parts.
+const PolicyCells* fcfs_of(const RateRow& row, const PolicyCells& policy) {
+  const PolicyCells* found = base_of(row);
+  if (found != nullptr) return found;
+  for (const PolicyCells& each : row.policies) {
+    if (&each == &policy || unchanged_variant(each) != "fcfs") continue;
+    if (found == nullptr || parts_of(cell_of(each)).size() < parts_of(cell_of(*found)).size())
+      found = &each;
+  }
+  return found;
 }
 
 }  // namespace
 
 Tail tail_of(const RateRow& row, const PolicyCells& policy) {
-  const PolicyCells* fcfs = base_of(row);
-  Tail tail{policy.variant, row.jps, {}};
+  const PolicyCells* fcfs = fcfs_of(row, policy);
+  Tail tail{policy.variant, row.jps, fcfs != nullptr ? fcfs->variant : "", {}};
   for (std::size_t i = 0; i < kTailFigures.size(); ++i) {
     const BySeed own = by_seed(policy.repeats, kTailFigures[i].figure);
     tail.values[i].s = mean_of(own).value;
@@ -65,7 +79,10 @@ std::string p99_text(std::span<const Tail> tails) {
       texts.push_back(std::string(kTailFigures[i].name) + ' ' +
                       from_to(seconds_text(least), seconds_text(most)) + " s");
   }
-  return texts.empty() ? "" : "p99: " + sweep::joined(texts);
+  if (texts.empty()) return "";
+  const bool is_compared = std::ranges::any_of(
+      tails, [](const Tail& each) { return each.policy.empty() || !each.fcfs.empty(); });
+  return "p99: " + sweep::joined(texts) + (is_compared ? "" : "; no fcfs beside it");
 }
 
 std::string worse_text(std::span<const Tail> tails) {

@@ -25,17 +25,18 @@ inline constexpr double kWorseTail = 1.3;
 struct Tail {
   struct Value {
     double s = sweep::kNotObserved;          // mean over the repeats
-    double over_fcfs = sweep::kNotObserved;  // over equal seeds; NaN without fcfs
+    double over_fcfs = sweep::kNotObserved;  // over equal seeds; NaN without `fcfs`
     bool is_worse() const { return over_fcfs > kWorseTail; }
   };
   std::string policy, jps;
+  std::string fcfs;  // the variant of fcfs that it is compared with; empty: there is none
   std::array<Value, kTailFigures.size()> values;
 };
 
 Tail tail_of(const RateRow& row, const PolicyCells& policy);
 
-/// "p99: TTFT 9.82 to 24.6 s, first token 8.02 s, JCT 109.0 s", from the least to the most; empty
-/// if nothing was observed.
+/// "p99: TTFT 9.82 to 24.6 s, first token 8.02 s, JCT 109.0 s", from the least to the most, and
+/// whether there is no fcfs to compare it with; empty if nothing was observed.
 std::string p99_text(std::span<const Tail> tails);
 
 /// "its p99 TTFT is 1.35 times fcfs's at 6 jobs/s", or of several policies "continuum's p99 ...";

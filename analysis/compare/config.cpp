@@ -227,11 +227,13 @@ std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::st
   // Of equally near names a mean of whole jobs is meant, then another mean.
   std::vector<std::string> nearest(names.begin(), names.end());
   std::ranges::stable_sort(nearest, {}, [](const std::string& each) {
-    return each == "jct_wall_mean_s" ? 0 : each.ends_with("_mean_s") ? 1 : 2;
+    if (each == "jct_wall_mean_s") return 0;
+    return each.ends_with("_mean_s") ? 1 : each.starts_with("jct_wall_") ? 2 : 3;
   });
+  if (names.empty()) throw std::invalid_argument("no chosen cell has a result");
   throw std::invalid_argument("no cell with a result has the figure \"" + name + '"' +
-                              sweep::suggestion(name, nearest) +
-                              (names.empty() ? "" : "; there are " + sweep::joined(names)));
+                              sweep::suggestion(name, nearest) + "; there are " +
+                              sweep::joined(names));
 }
 
 }  // namespace analysis

@@ -58,6 +58,23 @@ int find_by_key(const std::vector<sweep::CellRecord>& cells, const std::string& 
   return found.front();
 }
 
+/// Of several cells with a label the only one with a result is meant.
+std::optional<int> find_by_label(const std::vector<sweep::CellRecord>& cells,
+                                 const std::string& label) {
+  std::vector<int> all, ok;
+  for (const sweep::CellRecord& cell : cells) {
+    if (cell.label != label) continue;
+    all.push_back(cell.index);
+    if (cell.status == sweep::CellStatus::ok) ok.push_back(cell.index);
+  }
+  if (all.empty()) return std::nullopt;
+  if (ok.size() == 1 || all.size() == 1) return (ok.empty() ? all : ok).front();
+  std::vector<std::string> numbers;
+  for (const int each : all) numbers.push_back(std::to_string(each));
+  throw UsageError("several cells have the label \"" + label + "\": name one by its number, " +
+                   sweep::joined(numbers));
+}
+
 }  // namespace
 
 void using_files(const std::function<void()>& use) {
@@ -115,8 +132,7 @@ std::vector<analysis::ConfiguredCell> selected_cells(sweep::ArchiveReader& archi
 int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word) {
   if (is_key_prefix(word)) return find_by_key(cells, word);
   if (!is_index(word)) {
-    const auto labelled = std::ranges::find(cells, word, &sweep::CellRecord::label);
-    if (labelled != cells.end()) return labelled->index;
+    if (const auto labelled = find_by_label(cells, word)) return *labelled;
     throw UsageError(
         "CELL must be a plan index, 8 or more hex digits of a key or a cell's label, "
         "found \"" +

@@ -292,11 +292,13 @@ void check_arguments(const Command& command, const Options& options) {
   const bool is_given = std::count(options.arguments.begin(), options.arguments.end(), extra) > 1;
   const std::string only = options.only.empty() ? "KEY=VALUE" : options.only.back();
   const bool is_filter = extra.find('=') != std::string::npos && takes(command, "only");
-  throw UsageError(std::string(command.name) + ": unexpected argument \"" + extra + '"' +
-                   (is_given    ? ", which is given twice"
-                    : is_filter ? ", which goes behind a comma: --only " + only + ',' + extra
-                                : "") +
-                   "; " + usage);
+  throw UsageError(
+      std::string(command.name) + ": " +
+      (is_given
+           ? '"' + extra + "\" is given twice"
+           : "unexpected argument \"" + extra + '"' +
+                 (is_filter ? ", which goes behind a comma: --only " + only + ',' + extra : "")) +
+      "; " + usage);
 }
 
 Options read(const Command& command, const std::vector<std::string>& words) {

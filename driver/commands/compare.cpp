@@ -8,6 +8,7 @@
 
 #include "analysis/answer/answer.hpp"
 #include "analysis/answer/mechanisms.hpp"
+#include "analysis/answer/presets.hpp"
 #include "analysis/compare/groups.hpp"
 #include "analysis/compare/side_by_side.hpp"
 #include "analysis/text/escape.hpp"
@@ -123,17 +124,29 @@ bool names_backend(const Options& options) {
   return std::ranges::find(by, "backend") != by.end();
 }
 
+/// What is known of the errors of the cost models.
+void print_errors(const std::vector<ConfiguredCell>& cells, const Options& options) {
+  if (grid_format(options) == analysis::GridFormat::csv) return;
+  const auto rows = analysis::arrange(analysis::with_results(cells));
+  for (const std::string& line : analysis::cost_model_errors(rows))
+    std::cout << "note: " << analysis::terminal_text(line) << '\n';
+}
+
 void compare_two(sweep::ArchiveReader& a, const Options& options) {
   sweep::ArchiveReader b = open_archive(options.arguments[1]);
   if (options.base) throw UsageError("--base is for one archive; of two the first is the base");
   const auto both_cells = selected_of_archives({&a, &b}, options);
   const auto &first = both_cells[0], &second = both_cells[1];
+  for (std::size_t i = 0; i < both_cells.size(); ++i)
+    if (both_cells[i].empty())
+      throw UsageError("no cell of " + options.arguments[i] + " is chosen by --only and --skip");
   if (names_backend(options)) {
     std::vector<ConfiguredCell> both = first;
     both.insert(both.end(), second.begin(), second.end());
     return show_backends(both, question_of(options, both, both), options);
   }
   print(compare_archives(first, second, question_of(options, first, second)), options);
+  print_errors(second, options);
 }
 
 /// Which policy is best where, as `table` and `report` decide it.
@@ -153,6 +166,7 @@ void compare_one(sweep::ArchiveReader& archive, const Options& options) {
   if (names_backend(options)) return show_backends(cells, question, options);
   print(compare_within(cells, question), options);
   print_best(cells, question.metric, options);
+  print_errors(cells, options);
 }
 
 }  // namespace

@@ -185,12 +185,11 @@ std::string how_estimated(const PlanReport& report) {
     simulated += line.simulated ? 1 : 0;
   }
   if (to_run == 0) return "Of cells that are done, what they took.";
-  std::string text = simulated > 0 ? "Cells that are to run were simulated for it"
-                                   : "Both are estimates from the cost model";
-  if (simulated > 0 && simulated < to_run)
-    text += ", " + std::to_string(to_run - simulated) + " of " + std::to_string(to_run) +
-            " only estimated from the cost model";
-  return text + '.';
+  if (simulated == 0) return "Both are estimates from the cost model.";
+  if (simulated == to_run) return "All cells that are to run were simulated for it.";
+  return std::to_string(simulated) + " of " + std::to_string(to_run) +
+         " cells that are to run were simulated for it; the others are estimates, scaled by the "
+         "simulated cells that are most like them.";
 }
 
 /// Of the archive when every cell that is to run is stored at this level.

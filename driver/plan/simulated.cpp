@@ -5,9 +5,12 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <stop_token>
+#include <tuple>
 
 #include "driver/plan/cost.hpp"
 #include "sweeps/files/child_process.hpp"
@@ -16,7 +19,7 @@
 namespace driver {
 namespace {
 
-constexpr double kMostSteps = 1e6;    // of all simulations: some 10 s of a core
+constexpr double kMostSteps = 4e6;    // of all simulations: some 40 s of a core
 constexpr double kStepsOfStart = 50;  // that a cell takes before and after its steps
 constexpr unsigned kLongest_s = 60;   // a plugin may loop
 
@@ -26,6 +29,12 @@ struct Taken {
   double served_s, busy_s;
 };
 
+/// A simulated cell, what it took and what was estimated before.
+struct Simulated {
+  const sweep::Cell* cell;
+  double served_s, estimated_s;
+};
+
 bool can_simulate(const PlanLine& line) {
   return line.runs && line.estimated && line.cell->repeats->backend != "cpu";
 }
@@ -33,13 +42,16 @@ bool can_simulate(const PlanLine& line) {
 bool has_plugin(const PlanLine& line) { return line.cell->cell.params.contains("policy.plugin"); }
 
 /// The lines to simulate: one repeat of each cell, then the others; those with a plugin, which may
-/// end its process, are the last.
+/// end its process, are the last. Neighbours of the plan are far apart, so that the first of them
+/// tell of all.
 std::vector<std::size_t> order_of(const std::vector<PlanLine>& lines) {
   std::vector<std::size_t> order;
   for (std::size_t i = 0; i < lines.size(); ++i)
     if (can_simulate(lines[i])) order.push_back(i);
   std::ranges::stable_sort(order, {}, [&](std::size_t i) {
-    return std::pair(has_plugin(lines[i]), lines[i].cell->cell.repeat);
+    constexpr std::uint32_t kSpread = 2'654'435'761;  // 2^32 over the golden ratio
+    return std::tuple(has_plugin(lines[i]), lines[i].cell->cell.repeat,
+                      static_cast<std::uint32_t>(i) * kSpread);
   });
   return order;
 }
@@ -121,30 +133,57 @@ void set_times(PlanLine& line, double served_s, double busy_s) {
   line.served_s = served_s;
 }
 
+/// In how many axes two cells differ; far more if in the policy.
+std::size_t distance(const sweep::Cell& a, const sweep::Cell& b) {
+  constexpr std::size_t kPolicy = 100;
+  std::size_t found = 0;
+  for (const auto& [name, value] : a.axes) {
+    const sweep::Value* other = sweep::value_on(b.axes, name);
+    if (other == nullptr || !sweep::same_value(value, *other))
+      found += name == "policy" ? kPolicy : 1;
+  }
+  return found;
+}
+
+/// By how much the estimates of the simulated cells nearest to one are off.
+double off_beside(const PlanLine& line, const std::vector<Simulated>& simulated) {
+  std::size_t least = std::numeric_limits<std::size_t>::max();
+  double served_s = 0, estimated_s = 0;
+  for (const Simulated& each : simulated) {
+    const std::size_t apart = distance(line.cell->cell, *each.cell);
+    if (apart > least) continue;
+    if (apart < least) served_s = estimated_s = 0;
+    least = apart;
+    served_s += each.served_s;
+    estimated_s += each.estimated_s;
+  }
+  return estimated_s > 0 ? served_s / estimated_s : 1;
+}
+
 }  // namespace
 
 void simulate(std::vector<PlanLine>& lines, int cores) {
   const std::map<std::size_t, Taken> found = simulations(lines, cores);
   if (found.empty()) return;
   std::map<const BoundRepeats*, Taken> of_cell;
-  double served_s = 0, estimated_s = 0;
+  std::vector<Simulated> simulated;
   for (const auto& [number, taken] : found) {
     PlanLine& line = lines[number];
     of_cell.emplace(line.cell->repeats.get(), taken);
-    served_s += taken.served_s;
-    estimated_s += line.served_s;
+    simulated.push_back({&line.cell->cell, taken.served_s, line.served_s});
     set_times(line, taken.served_s, taken.busy_s);
     line.simulated = true;
   }
-  const double off = estimated_s > 0 ? served_s / estimated_s : 1;
   for (PlanLine& line : lines) {
     if (line.simulated || !can_simulate(line)) continue;
     const auto other = of_cell.find(line.cell->repeats.get());
-    if (other != of_cell.end())
+    if (other != of_cell.end()) {
       set_times(line, other->second.served_s, other->second.busy_s);
-    else
-      set_times(line, line.served_s * off,
-                (line.cell->repeats->backend == "sim" ? line.busy_s : line.served_s) * off);
+      continue;
+    }
+    const double off = off_beside(line, simulated);
+    set_times(line, line.served_s * off,
+              (line.cell->repeats->backend == "sim" ? line.busy_s : line.served_s) * off);
   }
 }
 

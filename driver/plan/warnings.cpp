@@ -1,6 +1,7 @@
 #include <map>
 #include <ostream>
 #include <set>
+#include <tuple>
 #include <utility>
 
 #include "analysis/compare/config.hpp"
@@ -14,14 +15,17 @@ namespace {
 /// Values that are likely meant in another unit.
 void print_unlikely(const Plan& plan, std::ostream& out) {
   constexpr double kMost = 1000;
-  for (const auto& [key, unit] : {std::pair<std::string, const char*>{"workload.gap_s", " seconds"},
-                                  {"jps", " jobs a second"}})
+  for (const auto& [key, unit, meant] :
+       {std::tuple<std::string, const char*, const char*>{"workload.gap_s", " seconds",
+                                                          ": are milliseconds meant?"},
+        {"jps", " jobs a second", ""}})
     for (const PlannedCell& planned : plan.cells) {
       const auto found = planned.cell.params.find(key);
       if (!planned.selected || !planned.runs() || found == planned.cell.params.end()) continue;
       if (!(analysis::number_of(found->second.value) >= kMost)) continue;
       out << "kvsweep: " << analysis::terminal_text(sweep::to_text(found->second.where)) << ": "
-          << key << " is " << sweep::bare_text(found->second.value) << unit << '\n';
+          << key << " is " << sweep::bare_text(found->second.value) << unit << ", more than "
+          << kMost << meant << '\n';
       break;
     }
 }

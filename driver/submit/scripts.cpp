@@ -85,7 +85,7 @@ std::string counted(std::size_t n, const std::string& what) {
 std::string no_gpu(const Submission& submission, const SkuJob& job) {
   return job.needs_gpus
              ? ""
-             : " Backend " + submission.plan.backend + " needs no GPU, and none is asked for.";
+             : " Backend " + submission.plan.backend + " needs no GPU, so none is requested.";
 }
 
 std::string summary_of(const Submission& submission, const SkuJob& job) {

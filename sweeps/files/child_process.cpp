@@ -1,6 +1,7 @@
 #include "sweeps/files/child_process.hpp"
 
 #include <fcntl.h>
+#include <poll.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
@@ -41,10 +42,29 @@ void write_text(int descriptor, std::string_view text) {
   }
 }
 
-std::string read_text(int descriptor) {
+using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+
+/// Waits until something can be read. False: the deadline has passed.
+bool can_read(int descriptor, Deadline deadline) {
+  using std::chrono::milliseconds;
+  for (;;) {
+    int wait_ms = -1;
+    if (deadline) {
+      const auto left = *deadline - std::chrono::steady_clock::now();
+      wait_ms = static_cast<int>(std::chrono::ceil<milliseconds>(left).count());
+      if (wait_ms <= 0) return false;
+    }
+    pollfd polled{descriptor, POLLIN, 0};
+    if (::poll(&polled, 1, wait_ms) > 0) return true;
+  }
+}
+
+/// Empty: the deadline has passed before the end of the text.
+std::optional<std::string> read_text(int descriptor, Deadline deadline) {
   std::string text;
   char block[4096];
   for (;;) {
+    if (!can_read(descriptor, deadline)) return std::nullopt;
     const ssize_t read = ::read(descriptor, block, sizeof block);
     if (read < 0 && errno == EINTR) continue;
     if (read <= 0) return text;
@@ -73,6 +93,11 @@ ChildProcess::~ChildProcess() {
   ::kill(pid_, SIGKILL);
   while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
   }
+}
+
+ChildEnd ChildProcess::kill() {
+  ::kill(pid_, SIGKILL);
+  return wait();
 }
 
 ChildEnd ChildProcess::wait() { return *ended(0); }
@@ -120,7 +145,10 @@ ChildEnd run_program(std::vector<std::string> words, const std::string& log,
   }
 }
 
-ChildReport report_of_child(const std::function<std::string()>& work) {
+ChildReport report_of_child(const std::function<std::string()>& work,
+                            std::optional<std::chrono::milliseconds> most) {
+  Deadline deadline;
+  if (most) deadline = std::chrono::steady_clock::now() + *most;
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw FileError("make", "a pipe", errno);
   Descriptor from(ends[0]), to(ends[1]);
@@ -137,8 +165,9 @@ ChildReport report_of_child(const std::function<std::string()>& work) {
     return exit_code;
   });
   to.close();
-  std::string text = read_text(from.get());
-  return {std::move(text), child.wait()};
+  std::optional<std::string> text = read_text(from.get(), deadline);
+  if (!text) return {"", child.kill()};
+  return {std::move(*text), child.wait()};
 }
 
 bool is_crash(int signal) { return std::ranges::find(kCrashes, signal) != kCrashes.end(); }

@@ -1,6 +1,7 @@
 #pragma once
 #include <sys/types.h>
 
+#include <chrono>
 #include <functional>
 #include <optional>
 #include <string>
@@ -26,6 +27,8 @@ class ChildProcess {
   ChildProcess(const ChildProcess&) = delete;
   ChildProcess& operator=(const ChildProcess&) = delete;
   ChildEnd wait();
+  /// Ends it by SIGKILL.
+  ChildEnd kill();
   /// Empty while it goes on.
   std::optional<ChildEnd> end_now();
 
@@ -49,8 +52,10 @@ struct ChildReport {
 };
 
 /// Runs `work` in a child and returns its text. An exception ends the child with exit code 1 and
-/// its message as the text.
-ChildReport report_of_child(const std::function<std::string()>& work);
+/// its message as the text. A child that has not ended after `most` is killed (SIGKILL), whatever
+/// still holds its pipe.
+ChildReport report_of_child(const std::function<std::string()>& work,
+                            std::optional<std::chrono::milliseconds> most = {});
 
 /// Whether a signal means that the process crashed: SEGV, BUS, FPE, ILL or ABRT.
 bool is_crash(int signal);

@@ -110,6 +110,26 @@ std::size_t slip_of_key(const std::string& word, const std::string& candidate) {
   return std::min(whole, slip(word, candidate.substr(dot + 1)));
 }
 
+/// The candidates nearest to `word`: several only where they are equally near and few, and more
+/// than letters were mistyped.
+std::vector<std::string> nearest_to(std::string_view word,
+                                    const std::vector<std::string>& candidates) {
+  const std::string wanted = lower(word);
+  std::size_t best = kFar;
+  std::vector<std::string> nearest;
+  for (const std::string& candidate : candidates) {
+    if (wanted.empty() || candidate.empty() || candidate == word) continue;
+    const std::size_t distance = slip_of_key(wanted, lower(candidate));
+    if (distance < best) nearest.clear();
+    if (distance <= best && distance < kFar) nearest.push_back(candidate);
+    best = std::min(best, distance);
+  }
+  constexpr std::size_t kNamed = 4, kTyped = 2;
+  if (nearest.size() > kNamed || best >= kTyped)
+    nearest.resize(std::min<std::size_t>(1, nearest.size()));
+  return nearest;
+}
+
 std::string text_of(const Value& value) {
   const auto* text = std::get_if<std::string>(&value);
   return text != nullptr ? *text : "";
@@ -158,8 +178,11 @@ std::string values_belong_in_file(const std::string& key, const std::string& val
 }
 
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string near = did_you_mean(word, candidates);
-  return near.empty() ? "" : " (did you mean " + in_quotes(near) + "?)";
+  const std::vector<std::string> nearest = nearest_to(word, candidates);
+  std::string text;
+  for (std::size_t i = 0; i < nearest.size(); ++i)
+    text += (i == 0 ? "" : i + 1 < nearest.size() ? ", " : " or ") + in_quotes(nearest[i]);
+  return text.empty() ? "" : " (did you mean " + text + "?)";
 }
 
 std::string listed(const std::vector<std::string>& words) {
@@ -185,15 +208,8 @@ std::string describe(const Value& value) {
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {
-  const std::string wanted = lower(word);
-  std::size_t best = kFar;
-  std::string nearest;
-  for (const std::string& candidate : candidates) {
-    if (wanted.empty() || candidate.empty() || candidate == word) continue;
-    const std::size_t distance = slip_of_key(wanted, lower(candidate));
-    if (distance < best) best = distance, nearest = candidate;
-  }
-  return nearest;
+  const std::vector<std::string> nearest = nearest_to(word, candidates);
+  return nearest.empty() ? "" : nearest.front();
 }
 
 }  // namespace sweep

@@ -64,7 +64,7 @@ bool same_value(const Value& a, const Value& b);
 /// The candidate nearest to `word`, or empty when nothing is near; of equally near ones the first.
 /// What differs in a number is not near: it is another thing.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
-/// " (did you mean "x"?)", or nothing.
+/// " (did you mean "x"?)", of equally near ones up to four, or nothing.
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
 /// The parts of a text between separators; none behind the last one.
 std::vector<std::string> split(std::string_view text, std::string_view separator);

@@ -109,6 +109,18 @@ TEST_CASE("of several archives a filter is judged over all of them") {
              Contains("done"));
 }
 
+TEST_CASE("two archives, or a label, of which nothing or too much is chosen, are told as such") {
+  const Archives archives;
+  CHECK_THAT(archives.said({"compare", "a.h5", "b.h5", "--only", "policy=cpu_offload"}, 2),
+             Contains("no cell of b.h5 is chosen by --only and --skip"));
+  CHECK_THAT(archives.said({"compare", "a.h5", "--by", "gpu"}), Contains("note: cost model "));
+  archives.said({"run", "c.toml", "--set", "workload.jobs=4", "--only", "policy.eviction=lru"});
+  CHECK_THAT(archives.said({"trace", "c.h5", "gpu=h100-80gb policy=fcfs policy.eviction=lru jps=3",
+                            "--requests"},
+                           2),
+             Contains("several cells have the label"));
+}
+
 TEST_CASE("compare names the axis that a sweep sets, and needs no axis that it does not compare") {
   const Archives archives;
   const std::string cards = archives.said({"compare", "a.h5", "--by", "policy,jps,dram_gib"});
@@ -133,7 +145,7 @@ TEST_CASE("a word that is no figure, key or argument says what there is") {
       {{"table", "a.h5", "--only", "gpu=h100-80gb", "jps=3"},
        "unexpected argument \"jps=3\", which goes behind a comma: --only gpu=h100-80gb,jps=3"},
       {{"table", "a.h5", "b.h5"}, "table: unexpected argument \"b.h5\"; usage: kvsweep table"},
-      {{"run", "a.toml", "a.toml"}, "unexpected argument \"a.toml\", which is given twice"},
+      {{"run", "a.toml", "a.toml"}, "\"a.toml\" is given twice"},
       {{"run", "a.toml", "--policy", "fcfs"},
        "unknown option --policy (did you mean --policy-plugin?); a key of the sweep is set by "
        "--set KEY=VALUE, cells are chosen by --only KEY=VALUE"},
@@ -206,9 +218,10 @@ TEST_CASE("an axis without effect is told as a key is, and a value in another un
     CHECK_THAT(axes, Contains("axes.toml:9:1: policy.ttl_s has no effect: it counts where "));
   }
   CHECK_THAT(program.run({"plan", "s.toml"}).err,
-             Contains("s.toml:12:1: workload.gap_s is 5000 seconds\n"));
+             Contains("s.toml:12:1: workload.gap_s is 5000 seconds, more than 1000: are "
+                      "milliseconds meant?\n"));
   CHECK_THAT(program.run({"plan", "tiny.toml", "--set", "jps=1000000"}).err,
-             Contains("--set: jps is 1000000 jobs a second\n"));
+             Contains("--set: jps is 1000000 jobs a second, more than 1000\n"));
   CHECK(program.run({"plan", "tiny.toml"}).err.empty());
 }
 

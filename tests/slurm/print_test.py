@@ -111,7 +111,7 @@ def simulated():
     text = printed("--cluster", "pace-phoenix", "--account", "gts-someone", "--sku", "h100-80gb", "--gpus", "4")
     job = re.split(r"^# ----- .*\n", text, flags=re.MULTILINE)[1]
     expect("--gres" not in job and "--constraint" not in job, job)
-    expect_in("on 4 workers. Backend sim needs no GPU, and none is asked for.", job, "job")
+    expect_in("on 4 workers. Backend sim needs no GPU, so none is requested.", job, "job")
     expect_in("Backend sim needs no GPU", printed("--sku", "h100-80gb", "--array"), "array")
 
 

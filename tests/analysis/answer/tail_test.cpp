@@ -107,3 +107,12 @@ TEST_CASE("a table has the tail below the means") {
   CHECK_THAT(cells.table(GridFormat::text, "ttft_p99_s"),
              !Contains("p99 TTFT") && Contains("p99 JCT"));
 }
+
+TEST_CASE("a tail is compared with the variant of fcfs that there is, and a lack of one is said") {
+  TailedCells cells;
+  cells.add("fcfs+eviction=slru", 3, {200, 10, 1, 100}).add("continuum", 3, {50, 20, 1, 90});
+  CHECK_THAT(cells.says(), Contains("but its p99 TTFT is 2.00 times fcfs+eviction=slru's"));
+  TailedCells none;
+  none.add("pin", 3, {200, 10, 1, 100}).add("continuum", 3, {50, 20, 1, 90});
+  CHECK_THAT(none.says(), Contains("JCT 90.0 s; no fcfs beside it)") && !Contains("but"));
+}

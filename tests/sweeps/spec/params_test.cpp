@@ -183,6 +183,9 @@ TEST_CASE("the nearest word is found across slips, swaps, capitals, prefixes and
 
 TEST_CASE("what differs in a number, or in more than a slip, is not suggested") {
   const std::vector<std::string> cards = {"a100-40gb", "a100-80gb", "h100-80gb", "l40s-48gb"};
+  CHECK(suggestion("a100", {"a100-40gb", "h100-80gb", "a100-80gb"}) ==
+        " (did you mean \"a100-40gb\" or \"a100-80gb\"?)");
+  CHECK(suggestion("lmcahce", {"lmcache", "lmcachf"}) == " (did you mean \"lmcache\"?)");
   CHECK(did_you_mean("H100_80GB", cards) == "h100-80gb");
   CHECK(did_you_mean("h100", cards) == "h100-80gb");
   CHECK(did_you_mean("h100-80", cards) == "h100-80gb");

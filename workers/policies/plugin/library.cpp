@@ -2,7 +2,6 @@
 
 #include <dlfcn.h>
 #include <fcntl.h>
-#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -57,28 +56,20 @@ kvsweep_policy table_in(void* handle, const std::string& path) {
   return table;
 }
 
-/// Ends the process by SIGALRM when it has not ended itself.
-void limit_lifetime(engine::Nanos most) {
-  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(most);
-  const auto rest = std::chrono::duration_cast<std::chrono::microseconds>(most - seconds);
-  const itimerval timer{{0, 0}, {seconds.count(), rest.count()}};
-  std::signal(SIGALRM, SIG_DFL);
-  ::setitimer(ITIMER_REAL, &timer, nullptr);
-}
-
 /// Loads the file in a child process, and unloads it. Throws InputError for what happens there.
 void try_out(const std::string& path, engine::Nanos most_loading) {
   constexpr const char* kLoaded = "loaded";
-  const auto [text, end] = sweep::report_of_child([&]() -> std::string {
-    limit_lifetime(most_loading);
+  const auto try_loading = [&]() -> std::string {
     ::dup2(sweep::Descriptor("/dev/null", O_WRONLY).get(),
            STDOUT_FILENO);  // it may print something
     void* const handle = load(path);
     static_cast<void>(table_in(handle, path));
     dlclose(handle);
     return kLoaded;
-  });
-  if (end.signal == SIGALRM) throw InputError(not_loaded_within(most_loading) + " (" + path + ')');
+  };
+  const auto [text, end] = sweep::report_of_child(
+      try_loading, std::chrono::ceil<std::chrono::milliseconds>(most_loading));
+  if (end.signal == SIGKILL) throw InputError(not_loaded_within(most_loading) + " (" + path + ')');
   if (end.signal != 0)
     throw InputError("ends its process by signal " + std::to_string(end.signal) + " (" +
                      ::strsignal(end.signal) + ") while it is loaded (" + path + ')');

@@ -49,7 +49,7 @@ export const STOP_WORDS: Record<string, string> = {
   max_seqs: "as many requests run as may run",
   isl_reserve: "no room to reserve the next request's whole sequence",
   chunk_off: "the next prompt does not fit into the step, and prompts are not split",
-  preempted: "the step preempted, so nobody was admitted",
+  preempted: "the step preempted, so no request was admitted",
   active_programs: "as many jobs are active as may be",
 };
 
