@@ -104,10 +104,10 @@ constexpr Command kCommands[] = {
      "searches the parameters of a policy that the sweep's [tune] names, and writes the best as a "
      "policy, with what it gains on seeds that had no part in the search",
      1, 1, "backend set policy-plugin launch output,o profiles"},
-    {"twin", "twin SWEEP.toml --archive A.h5",
+    {"twin", "twin SWEEP.toml --archive A.h5 | A.h5",
      "writes the sweep of a server for sim and cuda, with the sizes that the server reported: KV "
-     "pool, block, batch",
-     1, 1, "archive only skip output,o", true},
+     "pool, block, batch; of an archive alone, simulates the cells of a server and prints both",
+     1, 1, "archive only skip set metric output,o profiles", true},
     {"verify", "verify DIR",
      "judges a folder of pack again: digests, archives, figures, claims, and cells of sim as its "
      "time allows (exit code 5: damaged, 3: something differs)",

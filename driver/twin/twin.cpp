@@ -156,6 +156,7 @@ std::string edited_sweep(const sweep::SweepSpec& spec, const std::string& name,
 }
 
 int write_twin(const Options& options) {
+  if (!options.archive && !options.arguments.front().ends_with(".toml")) return judge_twin(options);
   if (!options.archive) throw UsageError("twin needs --archive, whose cells say the sizes");
   const sweep::SweepSpec spec = sweep::load_spec(options.arguments.front());
   const fs::path path = path_of(options);

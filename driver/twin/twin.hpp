@@ -18,4 +18,8 @@ std::string edited_sweep(const sweep::SweepSpec& spec, const std::string& name,
 /// the servers of the archive's cells reported. Returns the exit code.
 int write_twin(const Options& options);
 
+/// `kvsweep twin A.h5`: simulates the cells in which a server was measured, with the constants of
+/// its own steps that the card's profile has, and prints both beside each other.
+int judge_twin(const Options& options);
+
 }  // namespace driver

@@ -1,5 +1,6 @@
 """A server's sweep for our own engine, with the sizes that the server reported. The servers are scripted."""
 import json
+import os
 
 from cases import case, expect_equal, expect_in, main
 from farm import Folder
@@ -94,6 +95,26 @@ def steps_of_server():
             refused = folder.run("--archive", "no.h5", *(word for each in settings for word in ("--set", each)))
             expect_equal(refused.code, 2, f"exit code, {refused}")
             expect_in(why, refused.err, "message")
+
+
+@case("measured cells of a server stand beside what the simulator says with the constants of its steps, figure by figure")
+def judged():
+    with Folder(SIMULATED) as folder:
+        measured = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "sweeps", "measured", "vllm-h200.h5")
+        told = folder.start("twin", measured).wait()
+        expect_equal(told.code, 0, f"exit code, {told}")
+        rows = [line.split() for line in told.out.splitlines() if "142848" in line and "policy=order" in line]
+        expect_equal([row[-5] if row[-1] in ("%", "points") else row[-4] for row in rows[1:]],
+                     ["jct_wall_mean_s", "jct_wall_p99_s", "ttft_mean_s", "ttft_p99_s", "tpot_mean_s", "prefix_hit_rate", "preemptions"],
+                     f"figures of a cell, {told}")
+        expect_equal(abs(float(rows[0][-1])) < 3, True, f"off by less than 3 %, {told}")
+        unknown = folder.start("twin", measured, "--set", "sim.server=vllm 0.27").wait()
+        expect_equal(unknown.code, 2, f"exit code, {unknown}")
+        expect_equal(unknown.out.count("not modelled: "), 6, f"cells, {unknown}")
+        folder.run("--archive", "own.h5")
+        refused = folder.start("twin", "own.h5").wait()
+        expect_equal(refused.code, 2, f"exit code, {refused}")
+        expect_in("own.h5 has no result of backend server", refused.err, "message")
 
 
 @case("a server that has other sizes than server.match asks for is not measured")
