@@ -14,7 +14,6 @@
 #include "driver/commands/commands.hpp"
 #include "driver/create/new_policy.hpp"
 #include "driver/twin/twin.hpp"
-#include "sweeps/files/child_process.hpp"
 #include "sweeps/files/freed_memory.hpp"
 
 namespace {
@@ -99,18 +98,6 @@ int run_reporting(const driver::Options& options, const driver::DrainSignals* si
   }
 }
 
-/// Runs a command in a child process and reports a crash of it: HDF5 may crash on a damaged
-/// archive.
-int run_in_child(const driver::Options& options) {
-  const sweep::ChildEnd end =
-      sweep::ChildProcess([&options] { return run_reporting(options, nullptr); }).wait();
-  if (end.signal == 0) return end.exit_code;
-  if (sweep::is_crash(end.signal)) return driver::report_crash(options.arguments, end.signal);
-  std::signal(end.signal, SIG_DFL);  // as if there were no child
-  std::raise(end.signal);
-  return end.exit_code;
-}
-
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -128,5 +115,5 @@ int main(int argc, char** argv) {
     return driver::report_failure();
   }
   expect_readers(options);
-  return options.reads_archives ? run_in_child(options) : run_reporting(options, signals);
+  return run_reporting(options, signals);
 }

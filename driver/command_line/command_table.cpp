@@ -13,17 +13,17 @@ constexpr Command kCommands[] = {
     {"bound", "bound SWEEP.toml | A.h5",
      "prints the mean completion time that no policy can beat, and with --archive, or for an "
      "archive alone, how far from it each policy is; on sim",
-     1, 1, "backend archive set only skip cell profiles", true},
+     1, 1, "backend archive set only skip cell profiles"},
     {"check", "check A.h5 | check --equal [--ignore-times] A.h5 B.h5",
      "checks an archive (exit code 5: damaged), or whether two hold the same results (3: not)", 1,
-     2, "equal ignore-times", true},
+     2, "equal ignore-times"},
     {"claims", "claims A.h5 [B.h5...]",
      "judges published claims by the cells of archives: reproduced, not reproduced, undecided, or "
      "assumed by the model",
-     1, kManyArchives, "set sensitivity format profiles", true},
+     1, kManyArchives, "set sensitivity format profiles"},
     {"compare", "compare A.h5 [B.h5]",
      "prints the ratios of a figure between cells that differ only in the named keys", 1, 2,
-     "by metric base only skip format", true},
+     "by metric base only skip format"},
     {"completion", "completion bash|zsh",
      "prints a script that completes commands, options and the keys of --set: eval \"$(kvsweep "
      "completion "
@@ -32,7 +32,7 @@ constexpr Command kCommands[] = {
     {"diff", "diff A.h5 CELL CELL",
      "prints the first step at which two cells schedule or keep KV differently, with queue and "
      "pool",
-     3, 3, "", true},
+     3, 3, ""},
     {"doctor", "doctor",
      "checks what runs depend on here: MPI, GPUs, driver, NCCL, pinned memory, file locks; a GPU "
      "is "
@@ -43,11 +43,11 @@ constexpr Command kCommands[] = {
      "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events, telemetry, "
      "evictions, kv_access, access_rows, access_kernels or kv_copies; with --to-archive LEVEL "
      "-o B.h5 an archive of the cells at a lower level: summary or jobs",
-     1, 1, "table format to-archive only skip output,o", true},
+     1, 1, "table format to-archive only skip output,o"},
     {"fit", "fit A.h5 [SIM.h5]",
      "fits a cost model to the time of steps by the tokens that they compute and read; with SIM.h5 "
      "also prints the errors of simulated cells",
-     1, 2, "metric only skip", true},
+     1, 2, "metric only skip"},
     {"keys", "keys [WORD]",
      "prints the keys of a sweep file, or those that contain a word: default, allowed values, "
      "condition under which a key "
@@ -55,7 +55,7 @@ constexpr Command kCommands[] = {
      "meaning",
      0, 1, "json format"},
     {"merge", "merge A.h5 [B.h5...] -o C.h5", "joins archives of the same sweep file in a new one",
-     1, kManyArchives, "output,o", true},
+     1, kManyArchives, "output,o"},
     {"new", "new policy NAME",
      "writes a folder NAME with a policy as a shared object: its source, its test, and a sweep of "
      "it",
@@ -63,19 +63,18 @@ constexpr Command kCommands[] = {
     {"pack", "pack A.h5 [B.h5...] -o DIR",
      "writes archives, what they are judged by and what comes out of them as a folder that verify "
      "judges again",
-     1, kManyArchives, "output,o profiles", true},
+     1, kManyArchives, "output,o profiles"},
     {"plan", "plan SWEEP.toml",
      "prints the cells of a sweep, their expected times, and which would run", 1, 1,
      "backend archive record retry-quarantined set policy-plugin only skip cell node-memory-gib "
      "sensitivity json "
-     "profiles",
-     true},
+     "profiles"},
     {"policies", "policies [NAME]",
      "prints the named policies, or the parameters of one of them with their values", 0, 1,
      "json profiles"},
     {"report", "report A.h5 [B.h5...] [F.json...] -o DIR",
      "writes a page, DIR/index.html: tables, figures, claims and missing cells", 1, kManyArchives,
-     "slo bound set output,o profiles", true},
+     "slo bound set output,o profiles"},
     {"run", "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
      "backend archive record resume fresh no-prev retry-quarantined wait wait-space set "
      "policy-plugin only skip "
@@ -84,9 +83,9 @@ constexpr Command kCommands[] = {
     {"salvage", "salvage A.h5 -o B.h5",
      "saves the intact results of a damaged archive, of its previous version (A.h5.prev) and of "
      "results not yet merged (A.h5.d) in a new archive, and lists what is lost",
-     1, 1, "output,o", true},
+     1, 1, "output,o"},
     {"status", "status A.h5", "prints the progress of a run: cells done, running, left, failed", 1,
-     1, "watch json", true},
+     1, "watch json"},
     {"submit", "submit SWEEP.toml --sku SKU[,SKU] --archive DIR/A.h5",
      "writes a SLURM job for each GPU of a sweep and one that merges their archives", 1, 1,
      "sku archive record cluster account qos gpus time launcher array smoke print go backend set "
@@ -95,11 +94,11 @@ constexpr Command kCommands[] = {
      "profiles"},
     {"table", "table A.h5",
      "prints a figure by arrival rate and policy for each GPU, beside published values", 1, 1,
-     "metric bound set only skip format profiles", true},
+     "metric bound set only skip format profiles"},
     {"trace", "trace A.h5 CELL",
      "prints the trace of a cell as JSON lines, or writes it as a page; CELL is its "
      "number or the start of its key",
-     2, 2, "steps events requests view beside format output,o", true},
+     2, 2, "steps events requests view beside format output,o"},
     {"tune", "tune SWEEP.toml -o DIR",
      "searches the parameters of a policy that the sweep's [tune] names, and writes the best as a "
      "policy, with what it gains on seeds that had no part in the search",
@@ -107,7 +106,7 @@ constexpr Command kCommands[] = {
     {"twin", "twin SWEEP.toml --archive A.h5 | A.h5",
      "writes the sweep of a server for sim and cuda, with the sizes that the server reported: KV "
      "pool, block, batch; of an archive alone, simulates the cells of a server and prints both",
-     1, 1, "archive only skip set metric output,o profiles", true},
+     1, 1, "archive only skip set metric output,o profiles"},
     {"verify", "verify DIR",
      "judges a folder of pack again: digests, archives, figures, claims, and cells of sim as its "
      "time allows (exit code 5: damaged, 3: something differs)",

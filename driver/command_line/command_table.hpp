@@ -14,7 +14,6 @@ struct Command {
   const char* purpose;
   std::size_t min_arguments, max_arguments;
   std::string_view options;  // names of options(), a blank between
-  bool reads_archives = false;
 };
 
 /// Whether a command takes an option, named as options() names it.

@@ -1,7 +1,6 @@
 #include "driver/command_line/failure.hpp"
 
 #include <cerrno>
-#include <csignal>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -70,15 +69,6 @@ ExitCode report_failure() {
   } catch (const std::exception& error) {
     return fail(kInternalError, error.what());
   }
-}
-
-ExitCode report_crash(const std::vector<std::string>& archives, int signal) {
-  std::string files;
-  for (const std::string& each : archives) files += ' ' + each;
-  if (signal == SIGBUS)
-    return fail(kInternalError, "one of" + files + " cannot be read: " + std::strerror(EIO));
-  return fail_damaged("reading" + files + " ended with signal " + std::to_string(signal) +
-                      ": an archive is damaged in a way that HDF5 does not detect");
 }
 
 void check_standard_output() {

@@ -20,9 +20,6 @@ enum ExitCode : int {
 /// about it, and returns the exit code.
 ExitCode report_failure();
 
-/// Prints that reading these archives crashed a process, and returns the exit code.
-ExitCode report_crash(const std::vector<std::string>& archives, int signal);
-
 /// Flushes standard output. Throws when something could not be written, e.g. because the disk is
 /// full.
 void check_standard_output();

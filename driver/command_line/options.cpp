@@ -323,7 +323,6 @@ Options read(const Command& command, const std::vector<std::string>& words) {
     return options;
   }
   options.command = command.name;
-  options.reads_archives = command.reads_archives;
   read_values(options, given);
   check_arguments(command, options);
   check(options);

@@ -20,7 +20,6 @@ struct UsageError : std::runtime_error {
 struct Options {
   std::string command;                 // empty: help or version was printed
   std::vector<std::string> arguments;  // positional, without the command
-  bool reads_archives = false;         // the command's work begins with reading one
   std::filesystem::path profiles;      // folder with gpus/, models/, policies/ and experiments/
   std::optional<std::string> backend;
   std::optional<sweep::RecordLevel> record;  // how much of each cell is stored

@@ -164,9 +164,7 @@ void Archive::merge(int threads) {
   writing(path_, [&] {
     add_stored_provenance(provenance);
     restore_results_of_damaged_shards();
-    replace_archive([this, threads](const std::string& temporary,
-                                    ArchiveIndex& to) { return merged(temporary, to, threads); },
-                    threads);
+    replace_archive(threads);
     index_changed_ = false;
     merged_ += pending_.size() - replaced_.size();
     replaced_.clear();
@@ -179,32 +177,7 @@ void Archive::merge(int threads) {
   });
 }
 
-void Archive::finalize() {
-  merge(options_.cores);
-  if (in_plan_order()) return;
-  writing(path_, [this] {
-    replace_archive(
-        [this](const std::string& temporary, ArchiveIndex& to) {
-          files_.require_space(folder_, bytes_at(path_));
-          return rewrite(temporary, to);
-        },
-        options_.cores);
-  });
-}
-
 void Archive::heartbeat() { lock_->heartbeat(); }
-
-bool Archive::in_plan_order() const {
-  std::array<std::int64_t, kCellTables.size()> next{};
-  for (const CellRecord& cell : index_->cells) {
-    for (std::size_t i = 0; i < next.size(); ++i) {
-      if (cell.rows[i].rows == 0) continue;
-      if (cell.rows[i].offset != next[i]) return false;
-      next[i] += cell.rows[i].rows;
-    }
-  }
-  return true;
-}
 
 std::uint64_t Archive::pending_bytes() const {
   std::uint64_t bytes = 0;

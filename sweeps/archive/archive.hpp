@@ -3,6 +3,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,8 @@ namespace sweep {
 
 struct ArchiveIndex;
 struct OpenArchive;
+class Crew;
+class ShardReader;
 
 enum class OpenMode {
   resume_or_create,
@@ -24,7 +27,7 @@ enum class OpenMode {
   fresh,   // an existing archive is moved aside
 };
 
-/// "merging cells", "sorting tables", "verifying cells": how many are done, of how many.
+/// "merging cells", "verifying cells": how many are done, of how many.
 using MergeProgress = std::function<void(std::string_view what, std::size_t done, std::size_t of)>;
 
 struct ArchiveOptions {
@@ -67,9 +70,10 @@ struct RunMark {
 /// One sweep's results, open for writing by this process alone.
 ///
 /// A committed cell is a file of its own, a shard, in the folder "<path>.d". A merge moves shards
-/// into the archive `path`. A merge writes a new file, reads it back and renames it over the old
-/// one, so the archive is a closed file that any HDF5 program can read at every instant. The
-/// version before the last change stays as "<path>.prev".
+/// into the archive `path`. A merge writes a new file with all rows in plan order, reads it back
+/// and renames it over the old one, so the archive is a closed file that any HDF5 program can read
+/// at every instant, and depends only on its cells, not on when and where they ran. The version
+/// before the last change stays as "<path>.prev".
 class Archive {
  public:
   /// Opens or creates the archive of this plan; symbolic links in `path` are followed. Merges the
@@ -122,9 +126,8 @@ class Archive {
   /// archive, and space for it.
   bool merge_if_due();
   void merge() { merge(1); }
-  /// Merges the remaining shards and sorts all rows into plan order. The archive then depends only
-  /// on its cells, not on when and where they ran.
-  void finalize();
+  /// Merges the remaining shards, with all cores.
+  void finalize() { merge(options_.cores); }
 
  private:
   void merge(int threads);
@@ -144,19 +147,16 @@ class Archive {
   void write_provenance();
   std::vector<std::string> provenance_files() const;
   void set_aside(const std::string& file, const std::string& why);
-  using Rewrite = std::function<std::vector<int>(const std::string& temporary, ArchiveIndex& to)>;
-  void replace_archive(const Rewrite& write, int threads = 1);
-  std::vector<int> form(const std::string& temporary, ArchiveIndex& to, const Rewrite& write,
-                        int threads) const;
+  class OldRows;
+  void replace_archive(int threads = 1);
+  void form(const std::string& temporary, int threads);
+  void write(const std::string& temporary, int threads);
+  bool open_shard(CellRecord& cell, std::optional<ShardReader>& shard, Crew& crew);
   void check_chunks_of_source() const;
   void check_is_ours() const;
   void check_source(std::int64_t file) const;  // an identifier of HDF5
   void keep_previous();
-  std::vector<int> merged(const std::string& temporary, ArchiveIndex& to, int threads);
-  std::vector<int> append_shards(const std::string& temporary, ArchiveIndex& to, int threads);
-  std::vector<int> rewrite(const std::string& temporary, ArchiveIndex& to) const;
   void add_stored_provenance(const std::vector<std::string>& files);
-  bool in_plan_order() const;
   void say(std::string_view what, std::size_t done, std::size_t of) const;
   std::uint64_t pending_bytes() const;
   std::uint64_t largest_expected_shard() const;

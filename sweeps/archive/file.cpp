@@ -1,31 +1,25 @@
 #include "sweeps/archive/file.hpp"
 
 #include <algorithm>
+#include <future>
+#include <utility>
 
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/archive/format.hpp"
 #include "sweeps/archive/histograms.hpp"
 #include "sweeps/archive/shard.hpp"
+#include "sweeps/archive/spare.hpp"
 #include "sweeps/archive/tables.hpp"
 #include "sweeps/files/durable_file.hpp"
+#include "sweeps/files/parallel.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/hdf5/bytes.hpp"
-#include "sweeps/hdf5/digest.hpp"
+#include "sweeps/hdf5/direct_chunks.hpp"
 
 namespace sweep {
 namespace {
 
 constexpr const char* kFooter = "footer";
-constexpr const char* kObjectsDigest = "objects_sha256";
 constexpr const char* kGeneration = "generation";
-
-template <class Value>
-void set_attribute(hid_t object, const std::string& name, const Value& value) {
-  if (has_attribute(object, name)) {
-    h5_check(H5Adelete(object, name.c_str()), "replace the attribute " + name);
-  }
-  write_attribute(object, name, value);
-}
 
 std::int64_t count_status(const std::vector<CellRecord>& cells, CellStatus status) {
   return std::count_if(cells.begin(), cells.end(),
@@ -33,17 +27,17 @@ std::int64_t count_status(const std::vector<CellRecord>& cells, CellStatus statu
 }
 
 void write_head(hid_t file, const ArchiveIndex& index) {
-  set_attribute(file, "format", std::string(kArchiveFormat));
-  set_attribute(file, "schema_major", kSchemaMajor);
-  set_attribute(file, "schema_minor", kSchemaMinor);
-  set_attribute(file, "sweep_name", index.head.sweep_name);
-  set_attribute(file, "spec_sha256", sha256_of(index.head.spec_text));
-  set_attribute(file, "created_utc", index.head.created_utc);
-  set_attribute(file, "tool_version", index.head.tool_version);
-  set_attribute(file, "n_cells", static_cast<std::int64_t>(index.cells.size()));
-  set_attribute(file, "n_ok", count_status(index.cells, CellStatus::ok));
-  set_attribute(file, "complete",
-                std::int64_t{count_status(index.cells, CellStatus::planned) == 0});
+  write_attribute(file, "format", std::string(kArchiveFormat));
+  write_attribute(file, "schema_major", kSchemaMajor);
+  write_attribute(file, "schema_minor", kSchemaMinor);
+  write_attribute(file, "sweep_name", index.head.sweep_name);
+  write_attribute(file, "spec_sha256", sha256_of(index.head.spec_text));
+  write_attribute(file, "created_utc", index.head.created_utc);
+  write_attribute(file, "tool_version", index.head.tool_version);
+  write_attribute(file, "n_cells", static_cast<std::int64_t>(index.cells.size()));
+  write_attribute(file, "n_ok", count_status(index.cells, CellStatus::ok));
+  write_attribute(file, "complete",
+                  std::int64_t{count_status(index.cells, CellStatus::planned) == 0});
 }
 
 void write_cells(hid_t file, const CellsTable& cells) {
@@ -63,11 +57,9 @@ CellsTable read_cells(hid_t file) {
 
 void write_footer(hid_t file, const Table& cells, std::int64_t generation,
                   const std::array<RowRange, kCellTables.size()>& rows) {
-  const std::string objects = objects_digest(file, kFooter);
   write_packed_table(file, footer_table(rows));
   H5Dataset footer(H5Dopen2(file, kFooter, H5P_DEFAULT), "open the footer");
-  write_fixed_attribute(footer.get(), "cells_sha256", table_digest(cells));
-  write_fixed_attribute(footer.get(), kObjectsDigest, objects);
+  write_attribute(footer.get(), "cells_sha256", table_digest(cells));
   write_attribute(footer.get(), kGeneration, generation);
   footer.close_checked("close the footer");
 }
@@ -75,19 +67,6 @@ void write_footer(hid_t file, const Table& cells, std::int64_t generation,
 void check_cells_digest(hid_t file, const Table& cells) {
   if (stored_cells_digest(file) == table_digest(cells)) return;
   throw H5Error("the table cells does not have the digest in the footer");
-}
-
-constexpr const char* kRecovery = "recovery";
-// Damage to a chunk costs at most this many records.
-constexpr std::size_t kChunkCells = 64;
-
-Table head_table(const ArchiveHead& head) {
-  using Texts = std::vector<std::string>;
-  return {"head",
-          {{"sweep_name", "", "name of the sweep", false, {}, Texts{head.sweep_name}},
-           {"spec_text", "", "the sweep file", false, {}, Texts{head.spec_text}},
-           {"created_utc", "", "when the archive was made", true, {}, Texts{head.created_utc}},
-           {"tool_version", "", "what wrote it last", true, {}, Texts{head.tool_version}}}};
 }
 
 }  // namespace
@@ -156,19 +135,8 @@ std::array<RowRange, kCellTables.size()> rows_in_all(const std::vector<CellRecor
   return all;
 }
 
-void create_archive_file(const std::string& path, const ArchiveIndex& index) {
-  const ShardContents nothing;
-  H5File file = create_h5(path);
-  for (const Table* table : nothing.tables()) create_growing_table(file.get(), *table);
-  write_index(file.get(), index, {});
-  file.close_checked("close " + path);
-}
-
 void write_index(hid_t file, const ArchiveIndex& index,
                  const std::array<RowRange, kCellTables.size()>& rows) {
-  for (const char* part : {"footer", "recovery", "cells", "hist", "provenance", "spec"}) {
-    if (has_object(file, part)) remove_object(file, part);
-  }
   write_head(file, index);
   H5Group spec = create_group(file, "spec");
   write_text(spec.get(), "toml", index.head.spec_text);
@@ -177,7 +145,6 @@ void write_index(hid_t file, const ArchiveIndex& index,
   write_cells(file, cells);
   write_histograms(file, index.cells);
   write_table(file, index.provenance);
-  write_recovery(file, index.head, cells);
   write_footer(file, cells.table, index.generation, rows);
 }
 
@@ -189,21 +156,13 @@ std::int64_t read_generation(hid_t file) {
 
 std::string stored_cells_digest(hid_t file) {
   const H5Dataset footer(H5Dopen2(file, kFooter, H5P_DEFAULT), "open the footer");
-  return read_fixed_attribute(footer.get(), "cells_sha256");
-}
-
-void check_objects(hid_t file) {
-  const H5Dataset footer(H5Dopen2(file, kFooter, H5P_DEFAULT), "open the footer");
-  if (!has_attribute(footer.get(), kObjectsDigest)) return;
-  if (read_fixed_attribute(footer.get(), kObjectsDigest) == objects_digest(file, kFooter)) return;
-  throw H5Error("its tables are not described as the footer says");
+  return read_text_attribute(footer.get(), "cells_sha256");
 }
 
 OpenArchive open_archive_file(const std::string& path, CellRows cells) {
   check_is_hdf5(path);
   try {
     H5File file = open_h5(path);
-    check_heaps(file.get());
     ArchiveIndex index = index_in(file.get(), path, cells);
     return {std::move(file), std::move(index)};
   } catch (const H5Error& error) {
@@ -240,27 +199,86 @@ void add_provenance(Table& provenance, const std::vector<Note>& row) {
   provenance = std::move(changed);
 }
 
-void write_recovery(hid_t file, const ArchiveHead& head, const CellsTable& cells) {
-  H5Group group = create_group(file, kRecovery);
-  write_packed_table(group.get(), head_table(head));
-  write_packed_cells(group.get(), cells, kChunkCells);
-  for (const char* copy : {"head", "cells"}) {
-    H5Dataset dataset(H5Dopen2(group.get(), copy, H5P_DEFAULT), "open a copy");
-    write_attribute(dataset.get(), "volatile",
-                    std::int64_t{1});  // some of its columns are volatile
-    dataset.close_checked("close a copy");
-  }
-  group.close_checked("close the group recovery");
+namespace {
+
+void check_head(const ArchiveIndex& found, const ArchiveIndex& written) {
+  const ArchiveHead &a = found.head, &b = written.head;
+  const bool same = a.sweep_name == b.sweep_name && a.spec_text == b.spec_text &&
+                    a.created_utc == b.created_utc && a.tool_version == b.tool_version &&
+                    found.generation == written.generation &&
+                    found.provenance.rows() == written.provenance.rows();
+  if (!same) throw H5Error("it is not described as it was written");
 }
 
-ArchiveIndex read_recovery(hid_t file) {
-  const H5Group group(H5Gopen2(file, kRecovery, H5P_DEFAULT), "open the group recovery");
-  const Table head = read_packed_table(group.get(), "head");
-  const auto text = [&head](const char* column) { return head.values<std::string>(column).at(0); };
-  ArchiveIndex index;
-  index.head = {text("sweep_name"), text("spec_text"), text("created_utc"), text("tool_version")};
-  index.cells = to_records(read_packed_cells(group.get()));
-  return index;
+/// Compares by the footer's digest, which the stored /cells has been checked against.
+void check_cells(hid_t file, const std::vector<CellRecord>& written) {
+  if (stored_cells_digest(file) == table_digest(to_cells_table(written).table)) return;
+  throw H5Error("its cells are not those that were written");
+}
+
+/// Adds tables to a digest, each while the next one is read if there is a thread for it.
+class DigestBeside {
+ public:
+  DigestBeside(const CellRecord& cell, int threads) : digest_(cell), threads_(threads) {}
+
+  void add(std::size_t position, Table table) {
+    constexpr std::size_t kWorthAThread = 1000;  // rows
+    wait();
+    if (threads_ < 2 || table.rows() < kWorthAThread) return digest_.add(position, table);
+    last_ = std::async(std::launch::async, [this, position, table = std::move(table)] {
+      digest_.add(position, table);
+    });
+  }
+  std::string hex() {
+    wait();
+    return digest_.hex();
+  }
+
+ private:
+  void wait() {
+    if (last_.valid()) last_.get();
+  }
+
+  ContentDigest digest_;
+  int threads_;
+  std::future<void> last_;  // waited for when it is destroyed
+};
+
+void check_results(hid_t file, const std::vector<CellRecord>& cells, std::span<const int> rows,
+                   int threads) {
+  Crew crew(threads);
+  CellLoader tables(file, &crew);
+  for (const int row : rows) {
+    const CellRecord& cell = cells[static_cast<std::size_t>(row)];
+    if (!cell.has_run()) continue;
+    DigestBeside digest(cell, threads);
+    for (std::size_t i = 0; i < kCellTables.size(); ++i)
+      digest.add(i, tables.table(i).read(cell.rows[i]));
+    if (digest.hex() == cell.digest) continue;
+    throw H5Error("the results of " + cell.label + " do not have their digest");
+  }
+}
+
+}  // namespace
+
+void verify_archive_file(const std::string& path, const ArchiveIndex& written,
+                         std::span<const int> cells, int threads) {
+  try {
+    const OpenArchive archive = open_archive_file(path, CellRows::checked);
+    check_head(archive.index, written);
+    check_cells(archive.file.get(), written.cells);
+    check_rows(archive.file.get(), written.cells);
+    check_spare(archive.file.get());
+    check_chunks(archive.file.get());
+    check_results(archive.file.get(), written.cells, cells, threads);
+  } catch (const FileError&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    throw ArchiveWriteFailed(
+        "the file that was to replace the archive does not hold what was "
+        "written to it: " +
+        std::string(error.what()));
+  }
 }
 
 }  // namespace sweep

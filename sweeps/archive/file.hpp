@@ -29,19 +29,10 @@ struct ArchiveIndex {
 /// The number of rows that the cells have in each table.
 std::array<RowRange, kCellTables.size()> rows_in_all(const std::vector<CellRecord>& cells);
 
-/// Creates an archive file with empty tables and closes it. The cells must have no rows.
-void create_archive_file(const std::string& path, const ArchiveIndex& index);
-
-/// Replaces the file's index. `rows` are the rows of its tables. The footer, which is written last,
-/// repeats them and has the digests of /cells and of everything that describes the tables.
+/// Writes the index to a new file whose tables have these rows. The footer, which is written last,
+/// repeats them and has the digest of /cells.
 void write_index(hid_t file, const ArchiveIndex& index,
                  const std::array<RowRange, kCellTables.size()>& rows);
-
-/// Writes a second copy of /cells and of the head to the group /recovery, in small chunks with
-/// checksums. None of it is in a heap, since HDF5's heaps have no checksums.
-void write_recovery(hid_t file, const ArchiveHead& head, const CellsTable& cells);
-/// Reads it back, without histograms and provenance. Throws H5Error or TableError.
-ArchiveIndex read_recovery(hid_t file);
 
 struct OpenArchive {
   H5File file;
@@ -63,10 +54,6 @@ void check_rows(hid_t file, const std::vector<CellRecord>& cells);
 std::int64_t read_generation(hid_t file);
 /// The digest of /cells in the footer.
 std::string stored_cells_digest(hid_t file);
-
-/// Compares names, types, shapes and attributes of everything in the file with the footer's digest.
-/// Archives of schema minors below 3 have no such digest. Throws H5Error.
-void check_objects(hid_t file);
 
 /// Reads a finished file back from the disk. Throws ArchiveWriteFailed unless it holds this index,
 /// every chunk of its tables is whole, and the rows of `cells` (positions in the index) match their

@@ -4,27 +4,23 @@
 
 namespace sweep {
 
-namespace {
-
-std::string lines_of(const std::vector<std::string>& names) {
+std::string lines_of(const std::vector<std::string>& texts) {
   std::string lines;
-  for (const std::string& name : names) lines += name + '\n';
+  for (const std::string& text : texts) lines += text + '\n';
   return lines;
 }
 
-}  // namespace
-
 void write_packed_cells(hid_t parent, const CellsTable& cells, std::size_t chunk_rows) {
-  write_fixed_attribute(parent, "axes", lines_of(cells.axes));
-  write_fixed_attribute(parent, "figures", lines_of(cells.figures));
-  write_fixed_attribute(parent, "notes", lines_of(cells.notes));
+  write_attribute(parent, "axes", lines_of(cells.axes));
+  write_attribute(parent, "figures", lines_of(cells.figures));
+  write_attribute(parent, "notes", lines_of(cells.notes));
   write_packed_table(parent, cells.table, chunk_rows);
 }
 
 CellsTable read_packed_cells(hid_t parent) {
-  return {read_packed_table(parent, "cells"), split(read_fixed_attribute(parent, "axes"), "\n"),
-          split(read_fixed_attribute(parent, "figures"), "\n"),
-          split(read_fixed_attribute(parent, "notes"), "\n")};
+  return {read_packed_table(parent, "cells"), split(read_text_attribute(parent, "axes"), "\n"),
+          split(read_text_attribute(parent, "figures"), "\n"),
+          split(read_text_attribute(parent, "notes"), "\n")};
 }
 
 void check_schema(std::int64_t major, const std::string& path) {

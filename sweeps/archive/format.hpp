@@ -6,11 +6,15 @@
 namespace sweep {
 
 inline constexpr std::string_view kArchiveFormat = "kvsweep", kShardFormat = "kvsweep-shard";
-/// The major increases when a name or a meaning changes, the minor when something is added.
-inline constexpr std::int64_t kSchemaMajor = 1, kSchemaMinor = 7;
+/// The major increases when a name, a meaning or a way of storing changes, the minor when something
+/// is added.
+inline constexpr std::int64_t kSchemaMajor = 2, kSchemaMinor = 0;
 
 /// Throws ArchiveIncompatible with both numbers when `major` is newer than this program's.
 void check_schema(std::int64_t major, const std::string& path);
+
+/// Each text and a line end.
+std::string lines_of(const std::vector<std::string>& texts);
 
 /// Writes /cells as one dataset of rows, with attributes of its parent that name the axes, figures
 /// and notes.

@@ -129,10 +129,8 @@ void take_histograms(const Table& table, std::vector<CellRecord>& cells) {
   auto from = counts.begin();
   for (CellRecord& cell : cells) {
     const auto durations = from + static_cast<std::ptrdiff_t>(tok);
-    if (cell.level < RecordLevel::all) {
-      std::copy_n(from, tok, cell.histograms.tok.begin());
-      std::copy_n(durations, dur, cell.histograms.dur.begin());
-    }
+    std::copy_n(from, tok, cell.histograms.tok.begin());
+    std::copy_n(durations, dur, cell.histograms.dur.begin());
     from = durations + static_cast<std::ptrdiff_t>(dur);
   }
 }

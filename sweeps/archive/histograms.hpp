@@ -14,8 +14,7 @@ StepHistograms histograms_of(const Table& steps);
 void write_histograms(hid_t file, const std::vector<CellRecord>& cells);
 void read_histograms(hid_t file, std::vector<CellRecord>& cells);
 
-/// The histograms of a shard's cells as a table; those of cells with all their steps follow from
-/// them. Throws TableError when it is of other cells.
+/// The histograms of cells as a table. Throws TableError when it is of other cells.
 Table histograms_table(const std::vector<CellRecord>& cells);
 void take_histograms(const Table& table, std::vector<CellRecord>& cells);
 

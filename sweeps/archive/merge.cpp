@@ -1,17 +1,19 @@
 #include <algorithm>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "sweeps/archive/archive.hpp"
 #include "sweeps/archive/file.hpp"
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/archive/shard_reader.hpp"
+#include "sweeps/archive/spare.hpp"
 #include "sweeps/archive/tables.hpp"
+#include "sweeps/archive/writer.hpp"
 #include "sweeps/archive/writing.hpp"
 #include "sweeps/files/freed_memory.hpp"
 #include "sweeps/files/parallel.hpp"
-#include "sweeps/hdf5/bytes.hpp"
-#include "sweeps/hdf5/digest.hpp"
+#include "sweeps/hdf5/direct_chunks.hpp"
 
 namespace sweep {
 
@@ -42,23 +44,20 @@ class Placement {
 
 }  // namespace
 
-/// `write` writes the new archive under a temporary name, may change the index, and returns the
-/// cells with the rows that it wrote. The old archive stays in place until the new one is complete,
-/// read back and on the disk.
-void Archive::replace_archive(const Rewrite& write, int threads) {
+/// Writes a new archive with what the old one and the pending shards hold. The old archive stays in
+/// place until the new one is complete, read back and on the disk.
+void Archive::replace_archive(int threads) {
   check_is_ours();
   const std::string temporary = temporary_name(in_folder("archive"));
   const Placement before(*index_);
   ++index_->generation;
   try {
-    const std::vector<int> written = form(temporary, *index_, write, threads);
+    form(temporary, threads);
     index_->cells_digest = stored_cells_digest(open_h5(temporary).get());
     check_is_ours();
     keep_previous();
     publish(files_, temporary, path_);
-    has_results_ = has_results_ || std::ranges::any_of(written, [this](int row) {
-                     return index_->cells[static_cast<std::size_t>(row)].has_run();
-                   });
+    has_results_ = std::ranges::any_of(index_->cells, &CellRecord::has_run);
   } catch (...) {
     discard(temporary);
     before.restore(*index_);
@@ -68,14 +67,15 @@ void Archive::replace_archive(const Rewrite& write, int threads) {
   return_freed_memory();  // much more than the run needs until the next merge
 }
 
-/// Writes the new archive and reads it back. Returns the cells with the rows that it wrote.
-std::vector<int> Archive::form(const std::string& temporary, ArchiveIndex& to, const Rewrite& write,
-                               int threads) const {
+/// Writes the new archive and reads it back.
+void Archive::form(const std::string& temporary, int threads) {
   try {
-    std::vector<int> written = write(temporary, to);
+    write(temporary, threads);
+    std::vector<int> written;
+    for (const CellRecord& cell : index_->cells)
+      if (cell.has_run()) written.push_back(cell.index);
     say("verifying cells", 0, written.size());
-    verify_archive_file(temporary, to, written, threads);
-    return written;
+    verify_archive_file(temporary, *index_, written, threads);
   } catch (const ArchiveWriteFailed&) {
     check_chunks_of_source();
     throw;
@@ -106,17 +106,15 @@ void Archive::check_is_ours() const {
       (pending_.empty() ? "" : "; results that were not in it yet stay in " + folder_));
 }
 
-/// Checks that the archive is the one that this run wrote and is intact, before rows are added to
-/// it or moved for the next generation.
+/// Checks that the archive is the one that this run wrote and is intact, before its rows are taken
+/// into the next one.
 void Archive::check_source(std::int64_t file) const {
   if (read_generation(file) != index_->generation - 1 ||
       stored_cells_digest(file) != index_->cells_digest) {
     throw ArchiveIncompatible(path_ + " is not the archive that this run left there");
   }
   try {
-    check_heaps(file);
-    check_chunk_indices(file);
-    check_objects(file);
+    check_spare(file);
   } catch (const H5Error& error) {
     throw ArchiveDamaged(path_ + " is damaged: " + error.what());
   }
@@ -156,78 +154,67 @@ void Archive::restore_results_of_damaged_shards() {
   }
 }
 
-/// Writes what the archive and the pending shards hold. Returns the cells with the rows that it
-/// wrote.
-std::vector<int> Archive::merged(const std::string& temporary, ArchiveIndex& to, int threads) {
+/// The rows of the archive's cells; a failed read means that it is damaged.
+class Archive::OldRows {
+ public:
+  OldRows(const Archive& archive, Crew* crew) : file_(open_h5(archive.path_)) {
+    archive.check_source(file_.get());
+    tables_.emplace(file_.get(), crew);
+  }
+  Table read(std::size_t table, RowRange rows) {
+    try {
+      return tables_->table(table).read(rows);
+    } catch (const H5Error& error) {
+      throw ArchiveDamaged(std::string("the archive is damaged: ") + error.what());
+    }
+  }
+
+ private:
+  H5File file_;
+  std::optional<CellLoader> tables_;
+};
+
+/// Opens the shard of a pending cell, unless it is the open one. False if it is damaged: then it is
+/// set aside, and the cell has no outcome.
+bool Archive::open_shard(CellRecord& cell, std::optional<ShardReader>& shard, Crew& crew) {
+  try {
+    const std::string path = shard_path(cell.key);
+    if (!shard || shard->identity() != identity_of(path)) shard.emplace(path, &crew);
+    cell.histograms = shard->record(cell.key).histograms;
+    return true;
+  } catch (const ArchiveDamaged& error) {
+    if (replaced_.contains(cell.index)) throw;  // the next merge restores its result
+    shard.reset();
+    set_aside(cell.key + ".h5", error.what());
+    std::erase(pending_, cell.index);
+    cell = without_outcome(cell);
+    return false;
+  }
+}
+
+/// Writes all cells in plan order, those that the plan lacks behind it: rows of the archive and, of
+/// pending cells, of their shards.
+void Archive::write(const std::string& temporary, int threads) {
   files_.require_space(folder_, bytes_at(path_) + pending_bytes());
-  if (replaced_.empty()) {
-    files_.copy(path_, temporary);
-    return append_shards(temporary, to, threads);
-  }
-  for (const int row : pending_) to.cells[static_cast<std::size_t>(row)].rows = {};
-  std::vector<int> all = rewrite(temporary, to);  // every row of it belongs to a cell
-  append_shards(temporary, to, threads);
-  return all;
-}
-
-std::vector<int> Archive::append_shards(const std::string& temporary, ArchiveIndex& to,
-                                        int threads) {
-  H5File file = open_h5_for_writing(temporary);
-  if (replaced_.empty()) check_source(file.get());
-  std::array<RowRange, kCellTables.size()> rows;
-  std::vector<int> merged;
-  {
-    Crew crew(threads);
-    CellAppender tables(file.get(), &crew);
-    std::sort(pending_.begin(), pending_.end());
-    std::size_t done = 0;
-    std::optional<ShardReader> shard;
-    for (const int row : pending_) {
-      say("merging cells", done++, pending_.size());
-      CellRecord& cell = to.cells[static_cast<std::size_t>(row)];
-      try {
-        const std::string path = shard_path(cell.key);
-        if (!shard || shard->identity() != identity_of(path)) shard.emplace(path, &crew);
-        cell.histograms = shard->record(cell.key).histograms;
-      } catch (const ArchiveDamaged& error) {
-        if (replaced_.contains(row)) throw;  // the next merge restores its result
-        shard.reset();
-        set_aside(cell.key + ".h5", error.what());
-        cell = without_outcome(cell);
-        continue;
-      }
+  ArchiveWriter writer(temporary, threads);
+  std::optional<OldRows> old;
+  if (left_ != FileIdentity{}) old.emplace(*this, &writer.crew());
+  const std::set<int> pending(pending_.begin(), pending_.end());
+  std::optional<ShardReader> shard;
+  std::size_t done = 0;
+  for (CellRecord& cell : index_->cells) {
+    if (!pending.contains(cell.index)) {
+      if (!cell.has_run()) continue;
       for (std::size_t i = 0; i < kCellTables.size(); ++i)
-        tables.append(cell, i, shard->take(cell.key, i));
-      merged.push_back(row);
+        writer.append(cell, i, old->read(i, cell.rows[i]));
+      continue;
     }
-    pending_ = merged;
-    rows = tables.finish();
+    say("merging cells", done++, pending.size());
+    if (!open_shard(cell, shard, writer.crew())) continue;
+    for (std::size_t i = 0; i < kCellTables.size(); ++i)
+      writer.append(cell, i, shard->take(cell.key, i));
   }
-  write_index(file.get(), to, rows);
-  file.close_checked("close " + temporary);
-  return merged;
-}
-
-std::vector<int> Archive::rewrite(const std::string& temporary, ArchiveIndex& to) const {
-  const H5File from = open_h5(path_);
-  check_source(from.get());
-  H5File file = create_h5(temporary);
-  std::vector<int> written;
-  for (const CellRecord& cell : to.cells) written.push_back(cell.index);
-  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
-    say("sorting tables", i, kCellTables.size());
-    std::vector<MovedRows> moved;
-    std::int64_t next = 0;
-    for (CellRecord& cell : to.cells) {
-      moved.push_back({cell.index, cell.rows[i]});
-      cell.rows[i].offset = next;
-      next += cell.rows[i].rows;
-    }
-    copy_rows(from.get(), file.get(), std::string(kCellTables[i]), moved);
-  }
-  write_index(file.get(), to, rows_in_all(to.cells));
-  file.close_checked("close " + temporary);
-  return written;
+  writer.finish(*index_);
 }
 
 void Archive::add_stored_provenance(const std::vector<std::string>& files) {

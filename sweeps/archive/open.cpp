@@ -58,10 +58,7 @@ void Archive::open_archive(OpenMode mode) {
                          ".prev as well, or set it aside with `kvsweep run ... --fresh`");
     }
     // Readers find an archive from the start, and shards of a lost archive are kept.
-    replace_archive([](const std::string& temporary, ArchiveIndex& to) {
-      create_archive_file(temporary, to);
-      return std::vector<int>{};
-    });
+    replace_archive();
   }
   scan_shards();
   merge();
@@ -121,8 +118,7 @@ void Archive::adopt(OpenArchive opened) {
   index_->cells_digest = found.cells_digest;
   index_->provenance = std::move(found.provenance);
   if (same_rows) return;
-  replace_archive(
-      [this](const std::string& temporary, ArchiveIndex& to) { return rewrite(temporary, to); });
+  replace_archive();
   index_changed_ = false;
 }
 

@@ -7,9 +7,9 @@
 #include <optional>
 
 #include "sweeps/archive/file.hpp"
+#include "sweeps/archive/spare.hpp"
 #include "sweeps/archive/tables.hpp"
 #include "sweeps/files/durable_file.hpp"
-#include "sweeps/hdf5/bytes.hpp"
 
 namespace sweep {
 
@@ -63,13 +63,10 @@ bool ArchiveReader::open_once() {
   Source opened{open_archive_file(path_), {}};
   if (source_) replaced_.push_back(std::move(source_));
   source_ = std::make_unique<Source>(std::move(opened));
-  try {
-    // HDF5 reads zeros for a chunk that a damaged index hides.
-    check_chunk_indices(source_->archive.file.get());
-    check_objects(source_->archive.file.get());  // heaps have no checksums
-  } catch (const H5Error& error) {
-    throw ArchiveDamaged(path_ + " is damaged: " + error.what());
-  }
+  reading(path_, [&] {
+    check_spare(source_->archive.file.get());
+    return 0;
+  });
   in_shard_.assign(cells().size(), false);
   n_shards_ = 0;
   ShardRecords records;

@@ -32,7 +32,7 @@ bool lacks_steps(const Records& records) {
 std::string body_of(const Records& records, const Tables& tables,
                     const std::array<RowRange, kCellTables.size()>& rows) {
   MemoryH5 file;
-  write_fixed_attribute(file.get(), "format", std::string(kShardFormat));
+  write_attribute(file.get(), "format", std::string(kShardFormat));
   write_attribute(file.get(), "schema_major", kSchemaMajor);
   write_attribute(file.get(), "schema_minor", kSchemaMinor);
   write_packed_cells(file.get(), to_cells_table(records), records.size());
@@ -105,7 +105,7 @@ auto reading_shard(const std::string& name, Read read) {
 
 H5File open_shard(const std::string& bytes, const std::string& name) {
   H5File file = open_h5_bytes({bytes.data(), bytes.size() - kTrailerBytes}, name);
-  if (read_fixed_attribute(file.get(), "format") != kShardFormat) throw H5Error("it is no shard");
+  if (read_text_attribute(file.get(), "format") != kShardFormat) throw H5Error("it is no shard");
   check_schema(read_integer_attribute(file.get(), "schema_major"), name);
   return file;
 }
@@ -287,14 +287,14 @@ ShardReader::ShardReader(const std::string& path, Crew* crew)
 /// Reads every table once.
 void ShardReader::check_tables(bool keep) {
   RowCounts rows{};
+  if (has_object(file_->get(), "hist"))
+    take_histograms(read_packed_table(file_->get(), "hist"), records_);
   for (std::size_t i = 0; i < rows.size(); ++i) {
     Table table = read_whole_table(file_->get(), *contents_.tables()[i], crew_);
     rows[i] = table.rows();
     if (table.name == "steps") count_steps(table);
     if (keep) *contents_.tables()[i] = std::move(table);
   }
-  if (has_object(file_->get(), "hist"))
-    take_histograms(read_packed_table(file_->get(), "hist"), records_);
   check_footer(file_->get(), rows);
   check_ranges(records_, rows);
 }
@@ -302,6 +302,7 @@ void ShardReader::check_tables(bool keep) {
 void ShardReader::count_steps(const Table& steps) {
   constexpr std::size_t kSteps = 2;  // in kCellTables
   for (CellRecord& record : records_) {
+    if (record.level < RecordLevel::all) continue;
     const RowRange& own = record.rows[kSteps];
     if (static_cast<std::size_t>(own.rows) == steps.rows())
       record.histograms = histograms_of(steps);  // millions of rows, which nothing copies

@@ -4,8 +4,8 @@
 #include <cstdint>
 #include <cstring>
 
-#include "sweeps/hdf5/bytes.hpp"
 #include "sweeps/hdf5/deflate.hpp"
+#include "sweeps/hdf5/h5.hpp"
 
 namespace sweep {
 
@@ -52,6 +52,18 @@ std::uint32_t fletcher32(std::span<const unsigned char> bytes) {
     sum2 = fold(sum2 + sum1);
   }
   return fold(sum2) << 16 | fold(sum1);
+}
+
+std::uint32_t stored_sum(std::span<const unsigned char> chunk) {
+  std::uint32_t sum = 0;
+  if (chunk.size() > sizeof sum)
+    std::memcpy(&sum, chunk.data() + chunk.size() - sizeof sum, sizeof sum);
+  return sum;
+}
+
+bool has_fletcher32(std::span<const unsigned char> chunk) {
+  const std::uint32_t stored = stored_sum(chunk);
+  return stored != 0 && stored == fletcher32(chunk.first(chunk.size() - sizeof stored));
 }
 
 void shuffle_bytes(const char* values, std::size_t count, std::size_t width, char* out,

@@ -11,6 +11,12 @@ namespace sweep {
 /// Fletcher's checksum over big-endian 16-bit words, as HDF5's filter computes it (H5checksum.c).
 std::uint32_t fletcher32(std::span<const unsigned char> bytes);
 
+/// Whether the last four of a chunk's stored bytes are Fletcher's checksum of the others. A hole in
+/// the file is all zero, including its checksum, and counts as damaged.
+bool has_fletcher32(std::span<const unsigned char> chunk);
+/// That checksum; 0 for a chunk that has none.
+std::uint32_t stored_sum(std::span<const unsigned char> chunk);
+
 /// Sorts the bytes of `count` values of `width` bytes by their position in a value: the first bytes
 /// of all values, then the second bytes, each `plane` bytes after those before. `plane` is at least
 /// `count`; the bytes between stay as they are. The two places do not overlap.

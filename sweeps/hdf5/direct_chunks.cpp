@@ -24,6 +24,54 @@ bool has_known_filters(hid_t layout) {
   return true;
 }
 
+bool has_checksum(hid_t layout) {
+  const int filters = H5Pget_nfilters(layout);
+  if (filters < 1) return false;
+  unsigned flags = 0;
+  std::size_t values = 0;
+  return H5Pget_filter2(layout, static_cast<unsigned>(filters) - 1, &flags, &values, nullptr, 0,
+                        nullptr, nullptr) == H5Z_FILTER_FLETCHER32;
+}
+
+/// Reads one row through all filters, which reads the whole chunk.
+void read_through_filters(hid_t dataset, hsize_t row, int rank, hsize_t width) {
+  const hsize_t first[2] = {row, 0}, count[2] = {1, width};
+  const H5Space file(H5Dget_space(dataset), "get the shape of a dataset");
+  h5_check(H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, first, nullptr, count, nullptr),
+           "select a row");
+  const H5Space memory(H5Screate_simple(rank, count, nullptr), "make a space of a row");
+  const H5Type type(H5Dget_type(dataset), "get the type of a dataset");
+  std::vector<char> bytes(width * H5Tget_size(type.get()));
+  h5_check(H5Dread(dataset, type.get(), memory.get(), file.get(), H5P_DEFAULT, bytes.data()),
+           "read a row");
+}
+
+herr_t keep_path(hid_t, const char* name, const H5O_info_t* info, void* names) {
+  if (info->type == H5O_TYPE_DATASET) {
+    static_cast<std::vector<std::string>*>(names)->emplace_back(name);
+  }
+  return 0;
+}
+
+/// Calls `use` with every dataset that has checksums for its chunks, and its name.
+template <class Use>
+void for_each_checked_dataset(hid_t file, const Use& use) {
+  std::vector<std::string> names;
+  h5_check(H5Ovisit2(file, H5_INDEX_NAME, H5_ITER_NATIVE, keep_path, &names, H5O_INFO_BASIC),
+           "list datasets");
+  for (const std::string& name : names) {
+    const H5Dataset dataset(H5Dopen2(file, name.c_str(), H5P_DEFAULT), "open " + name);
+    const H5Properties layout(H5Dget_create_plist(dataset.get()), "get the layout of " + name);
+    const bool chunked = H5Pget_layout(layout.get()) == H5D_CHUNKED;
+    if (!chunked || !has_checksum(layout.get())) continue;
+    try {
+      use(dataset.get(), name);
+    } catch (const H5Error& error) {
+      throw H5Error("the dataset " + name + " is not whole: " + error.what());
+    }
+  }
+}
+
 }  // namespace
 
 std::optional<ChunkShape> chunk_shape(hid_t dataset, hid_t type) {
@@ -116,6 +164,19 @@ std::optional<std::vector<char>> read_rows(hid_t dataset, const ChunkShape& shap
   });
   if (!is_whole) return std::nullopt;
   return read;
+}
+
+void check_chunks(hid_t file) {
+  for_each_checked_dataset(file, [](hid_t dataset, const std::string& name) {
+    const ChunkPlaces places = chunk_places(dataset, name);
+    RawChunk chunk;
+    places.for_each([&](const hsize_t* offset) {
+      if (!read_chunk(dataset, offset, chunk, name)) return;
+      if (chunk.skipped_filters != 0) throw H5Error("a chunk skips filters, which none does");
+      if (!has_fletcher32(chunk.bytes))
+        read_through_filters(dataset, offset[0], places.rank, places.width);
+    });
+  });
 }
 
 }  // namespace sweep

@@ -70,4 +70,8 @@ std::optional<std::vector<char>> read_rows(hid_t dataset, const ChunkShape& shap
                                            hsize_t rows, const std::string& name,
                                            Crew* crew = nullptr);
 
+/// Compares every chunk of the file with its checksum. Throws H5Error, which names the first
+/// dataset with a chunk that differs or cannot be read.
+void check_chunks(hid_t file);
+
 }  // namespace sweep

@@ -1,5 +1,6 @@
 #include "sweeps/hdf5/h5.hpp"
 
+#include <algorithm>
 #include <atomic>
 
 #include "sweeps/files/durable_file.hpp"
@@ -54,25 +55,67 @@ int quoted_errno(const std::string& reason) {
   return at == std::string::npos ? 0 : std::atoi(reason.c_str() + at + kErrno.size());
 }
 
-/// UTF-8 of variable length, which h5py reads as str.
-H5Type text_type() {
+/// UTF-8 of up to `longest` bytes, and a zero byte.
+H5Type text_type(std::size_t longest) {
   H5Type type(H5Tcopy(H5T_C_S1), "copy the string type");
-  h5_check(H5Tset_size(type.get(), H5T_VARIABLE), "set the length of a string type");
+  h5_check(H5Tset_size(type.get(), longest + 1), "set the length of a string type");
   h5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "set a string type to UTF-8");
   return type;
 }
 
-void check_text(hid_t type, const std::string& name) {
-  if (H5Tis_variable_str(type) > 0) return;
-  throw H5Error(name + " is not a text");
+/// Texts, each padded with zero bytes.
+std::string joined(const std::vector<std::string>& texts, std::size_t width) {
+  std::string bytes;
+  for (const std::string& text : texts) bytes += text + std::string(width - text.size(), '\0');
+  return bytes;
 }
 
-/// Copies a string that HDF5 allocated, and frees it.
-std::string taken(char* text) {
-  if (text == nullptr) return "";
-  std::string copy(text);
-  H5free_memory(text);
-  return copy;
+std::vector<std::string> split_texts(const std::string& bytes, std::size_t width) {
+  std::vector<std::string> texts;
+  for (std::size_t at = 0; at < bytes.size(); at += width)
+    texts.emplace_back(bytes.substr(at, width).c_str());
+  return texts;
+}
+
+/// Texts of variable length, as archives of schema 1 have them, in memory of HDF5.
+std::vector<std::string> taken(const std::vector<char*>& pointers) {
+  std::vector<std::string> texts;
+  for (char* pointer : pointers) {
+    texts.emplace_back(pointer == nullptr ? "" : pointer);
+    if (pointer != nullptr) H5free_memory(pointer);
+  }
+  return texts;
+}
+
+/// Reads as many texts as the space has by `read(type, values)`; `name` is for messages.
+template <class Read>
+std::vector<std::string> read_texts(hid_t type, hid_t space, const std::string& name, Read read) {
+  if (H5Tget_class(type) != H5T_STRING) throw H5Error(name + " is not a text");
+  const auto count = static_cast<std::size_t>(
+      h5_check(H5Sget_simple_extent_npoints(space), "get the size of " + name));
+  if (count == 0) return {};
+  if (H5Tis_variable_str(type) > 0) {
+    std::vector<char*> pointers(count, nullptr);
+    h5_check(read(type, pointers.data()), "read " + name);
+    return taken(pointers);
+  }
+  std::string bytes(count * H5Tget_size(type), '\0');
+  h5_check(read(type, bytes.data()), "read " + name);
+  return split_texts(bytes, H5Tget_size(type));
+}
+
+void write_texts_attribute(hid_t object, const std::string& name, hid_t space,
+                           const std::vector<std::string>& texts) {
+  std::size_t longest = 0;
+  for (const std::string& text : texts) longest = std::max(longest, text.size());
+  const H5Type type = text_type(longest);
+  H5Attribute attribute(
+      H5Acreate2(object, name.c_str(), type.get(), space, H5P_DEFAULT, H5P_DEFAULT),
+      "create the attribute " + name);
+  if (!texts.empty())
+    h5_check(H5Awrite(attribute.get(), type.get(), joined(texts, longest + 1).data()),
+             "write the attribute " + name);
+  attribute.close_checked("close the attribute " + name);
 }
 
 H5Space scalar_space() { return {H5Screate(H5S_SCALAR), "make a scalar space"}; }
@@ -94,7 +137,7 @@ void silence_h5() { H5Eset_auto2(H5E_DEFAULT, nullptr, nullptr); }
 
 H5Properties h5_access() {
   H5Properties access(H5Pcreate(H5P_FILE_ACCESS), "make file access properties");
-  h5_check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V18, H5F_LIBVER_V110),
+  h5_check(H5Pset_libver_bounds(access.get(), H5F_LIBVER_V110, H5F_LIBVER_V110),
            "set the file format");
 #if H5_VERSION_GE(1, 10, 7)
   h5_check(H5Pset_file_locking(access.get(), 0, 1), "switch file locks off");
@@ -175,29 +218,13 @@ void remove_object(hid_t parent, const std::string& name) {
 }
 
 void write_attribute(hid_t object, const std::string& name, const std::string& text) {
-  const H5Type type = text_type();
-  const H5Space space = scalar_space();
-  const char* pointer = text.c_str();
-  H5Attribute attribute(
-      H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-      "create the attribute " + name);
-  h5_check(H5Awrite(attribute.get(), type.get(), &pointer), "write the attribute " + name);
-  attribute.close_checked("close the attribute " + name);
+  write_texts_attribute(object, name, scalar_space().get(), {text});
 }
 
 void write_attribute(hid_t object, const std::string& name, const std::vector<std::string>& texts) {
-  const H5Type type = text_type();
   const hsize_t size = texts.size();
   const H5Space space(H5Screate_simple(1, &size, nullptr), "make a space for " + name);
-  std::vector<const char*> pointers;
-  for (const std::string& text : texts) pointers.push_back(text.c_str());
-  H5Attribute attribute(
-      H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-      "create the attribute " + name);
-  if (!texts.empty()) {
-    h5_check(H5Awrite(attribute.get(), type.get(), pointers.data()), "write the attribute " + name);
-  }
-  attribute.close_checked("close the attribute " + name);
+  write_texts_attribute(object, name, space.get(), texts);
 }
 
 void write_attribute(hid_t object, const std::string& name, std::int64_t number) {
@@ -210,17 +237,12 @@ void write_attribute(hid_t object, const std::string& name, std::int64_t number)
 }
 
 std::vector<std::string> read_texts_attribute(hid_t object, const std::string& name) {
-  const std::string tried = "read the attribute " + name;
-  const H5Attribute attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), tried);
-  const H5Type stored(H5Aget_type(attribute.get()), tried);
-  check_text(stored.get(), "the attribute " + name);
-  const H5Space space(H5Aget_space(attribute.get()), tried);
-  const hssize_t size = h5_check(H5Sget_simple_extent_npoints(space.get()), tried);
-  std::vector<char*> pointers(static_cast<std::size_t>(size), nullptr);
-  if (size > 0) h5_check(H5Aread(attribute.get(), text_type().get(), pointers.data()), tried);
-  std::vector<std::string> texts;
-  for (char* pointer : pointers) texts.push_back(taken(pointer));
-  return texts;
+  const std::string what = "the attribute " + name;
+  const H5Attribute attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), "read " + what);
+  const H5Type type(H5Aget_type(attribute.get()), "read " + what);
+  const H5Space space(H5Aget_space(attribute.get()), "read " + what);
+  return read_texts(type.get(), space.get(), what,
+                    [&](hid_t as, void* to) { return H5Aread(attribute.get(), as, to); });
 }
 
 std::string read_text_attribute(hid_t object, const std::string& name) {
@@ -237,52 +259,27 @@ std::int64_t read_integer_attribute(hid_t object, const std::string& name) {
   return number;
 }
 
-void write_fixed_attribute(hid_t object, const std::string& name, const std::string& text) {
-  const H5Type type(H5Tcopy(H5T_C_S1), "copy the string type");
-  h5_check(H5Tset_size(type.get(), text.size() + 1), "set the length of a string type");
-  h5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "set a string type to UTF-8");
-  const H5Space space = scalar_space();
-  H5Attribute attribute(
-      H5Acreate2(object, name.c_str(), type.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-      "create the attribute " + name);
-  h5_check(H5Awrite(attribute.get(), type.get(), text.c_str()), "write the attribute " + name);
-  attribute.close_checked("close the attribute " + name);
-}
-
-std::string read_fixed_attribute(hid_t object, const std::string& name) {
-  const std::string tried = "read the attribute " + name;
-  const H5Attribute attribute(H5Aopen(object, name.c_str(), H5P_DEFAULT), tried);
-  const H5Type type(H5Aget_type(attribute.get()), tried);
-  if (H5Tget_class(type.get()) != H5T_STRING || H5Tis_variable_str(type.get()) > 0) {
-    throw H5Error("the attribute " + name + " is not a text of fixed length");
-  }
-  std::string text(H5Tget_size(type.get()), '\0');
-  h5_check(H5Aread(attribute.get(), type.get(), text.data()), tried);
-  return text.substr(0, text.find('\0'));
-}
-
 void write_text(hid_t parent, const std::string& name, const std::string& text) {
-  const H5Type type = text_type();
+  const H5Type type = text_type(text.size());
   const H5Space space = scalar_space();
-  const char* pointer = text.c_str();
   H5Dataset dataset(H5Dcreate2(parent, name.c_str(), type.get(), space.get(), H5P_DEFAULT,
                                H5P_DEFAULT, H5P_DEFAULT),
                     "create " + name);
-  h5_check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &pointer),
+  h5_check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, text.c_str()),
            "write " + name);
   dataset.close_checked("close " + name);
 }
 
 std::string read_text(hid_t parent, const std::string& name) {
   const H5Dataset dataset(H5Dopen2(parent, name.c_str(), H5P_DEFAULT), "open " + name);
-  const H5Type stored(H5Dget_type(dataset.get()), "get the type of " + name);
-  check_text(stored.get(), name);
+  const H5Type type(H5Dget_type(dataset.get()), "get the type of " + name);
   const H5Space space(H5Dget_space(dataset.get()), "get the size of " + name);
-  if (H5Sget_simple_extent_npoints(space.get()) != 1) throw H5Error(name + " is not a single text");
-  char* pointer = nullptr;
-  h5_check(H5Dread(dataset.get(), text_type().get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, &pointer),
-           "read " + name);
-  return taken(pointer);
+  const std::vector<std::string> texts =
+      read_texts(type.get(), space.get(), name, [&](hid_t as, void* to) {
+        return H5Dread(dataset.get(), as, H5S_ALL, H5S_ALL, H5P_DEFAULT, to);
+      });
+  if (texts.size() != 1) throw H5Error(name + " is not a single text");
+  return texts.front();
 }
 
 }  // namespace sweep

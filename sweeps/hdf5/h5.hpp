@@ -96,7 +96,8 @@ class MemoryH5 {
   H5File file_;
 };
 
-/// Creates a file in the format that HDF5 1.8 to 1.14 read. Throws H5Error when the path exists.
+/// Creates a file in the format of HDF5 1.10, whose descriptions and indices of chunks have
+/// checksums. Throws H5Error when the path exists.
 /// Close it with close_checked(), which also fails while an object in the file is open.
 H5File create_h5(const std::string& path);
 /// Opens an existing file for reading.
@@ -112,17 +113,14 @@ H5Group create_group(hid_t parent, const std::string& name);
 /// Removes a group or a dataset and everything in it; the file does not shrink.
 void remove_object(hid_t parent, const std::string& name);
 
+/// Texts of attributes, less than 64 KB of them, are in the object's header, which has a checksum.
+/// Texts of variable length, as archives of schema 1 have them, are read as well.
 void write_attribute(hid_t object, const std::string& name, const std::string& text);
 void write_attribute(hid_t object, const std::string& name, const std::vector<std::string>& texts);
 void write_attribute(hid_t object, const std::string& name, std::int64_t number);
 std::vector<std::string> read_texts_attribute(hid_t object, const std::string& name);
 std::string read_text_attribute(hid_t object, const std::string& name);
 std::int64_t read_integer_attribute(hid_t object, const std::string& name);
-
-/// Writes a text of less than 64 KB into the object's header, which has a checksum.
-/// write_attribute() writes texts into a heap, which has none.
-void write_fixed_attribute(hid_t object, const std::string& name, const std::string& text);
-std::string read_fixed_attribute(hid_t object, const std::string& name);
 
 /// Writes one text of any length, without zero bytes, as a scalar dataset.
 void write_text(hid_t parent, const std::string& name, const std::string& text);
@@ -139,7 +137,7 @@ Table read_table(hid_t parent, const std::string& name);
 Column read_table_column(hid_t parent, const std::string& table, const std::string& column);
 
 /// Writes a table as one dataset of rows, in chunks of at most `chunk_rows`. It has fewer objects
-/// than a table of columns, and none of it is in a heap, which would have no checksums.
+/// than a table of columns.
 void write_packed_table(hid_t parent, const Table& table, std::size_t chunk_rows = 4096);
 /// Reads it back; the crew unpacks.
 Table read_packed_table(hid_t parent, const std::string& name, Crew* crew = nullptr);

@@ -133,7 +133,7 @@ struct OpenTable {
         described{name, {}} {
     const int columns =
         static_cast<int>(h5_check(H5Tget_nmembers(type.get()), "count the columns of " + name));
-    std::string lines = read_fixed_attribute(dataset.get(), "meanings");
+    std::string lines = read_text_attribute(dataset.get(), "meanings");
     for (int i = 0; i < columns; ++i)
       described.columns.push_back(
           column_at(type.get(), static_cast<unsigned>(i), take_until(lines, '\n')));
@@ -196,7 +196,7 @@ void write_packed_table(hid_t parent, const Table& table, std::size_t chunk_rows
     write_chunk(dataset.get(), slice.first,
                 pack_shuffled(shuffled_rows(table, layout, slice, chunk)), table.name);
   });
-  write_fixed_attribute(dataset.get(), "meanings", meanings(table));
+  write_attribute(dataset.get(), "meanings", meanings(table));
   dataset.close_checked("close the table " + table.name);
 }
 

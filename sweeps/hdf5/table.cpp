@@ -86,9 +86,9 @@ void create_row_dimension(hid_t group, hsize_t rows, const std::vector<std::stri
     H5Dataset row(H5Dcreate2(group, kRow, H5T_IEEE_F32BE, space.get(), H5P_DEFAULT, layout.get(),
                              H5P_DEFAULT),
                   "create the dimension of a table");
-    write_fixed_attribute(row.get(), "CLASS", "DIMENSION_SCALE");
-    write_fixed_attribute(row.get(), "NAME",
-                          "This is a netCDF dimension but not a netCDF variable.         0");
+    write_attribute(row.get(), "CLASS", "DIMENSION_SCALE");
+    write_attribute(row.get(), "NAME",
+                    "This is a netCDF dimension but not a netCDF variable.         0");
     row.close_checked("close the dimension of a table");
   }
   for (const std::string& column : columns) {

@@ -4,18 +4,14 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <csignal>
-#include <cstring>
 
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/archive/file.hpp"
+#include "sweeps/archive/spare.hpp"
 #include "sweeps/archive/tables.hpp"
-#include "sweeps/files/child_process.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/hdf5/bytes.hpp"
-#include "sweeps/hdf5/digest.hpp"
+#include "sweeps/hdf5/direct_chunks.hpp"
 
 namespace sweep {
 
@@ -98,15 +94,18 @@ void check_shards(const std::string& archive, const std::vector<CellRecord>& cel
   }
 }
 
-/// Checks the places of all chunks, the descriptions of their tables, and every chunk. Throws
-/// H5Error.
+/// Checks the spare copy and every chunk. Throws H5Error.
 void check_storage(hid_t file) {
-  check_chunk_indices(file);
-  check_objects(file);
+  check_spare(file);
   check_chunks(file);
 }
 
-Problems problems_of(const std::string& path) {
+}  // namespace
+
+Problems check_archive(const std::string& path) {
+  check_is_file(path);
+  static_cast<void>(
+      Descriptor(path, O_RDONLY));  // throws FileError with the reason if it cannot be read
   Problems problems;
   try {
     const OpenArchive archive = open_archive_file(path);
@@ -136,8 +135,8 @@ Problems problems_of(const std::string& path) {
   return problems;
 }
 
-/// Checks the structures that HDF5 reads and writes when a run resumes an archive.
-std::string damage_of(const std::string& path) {
+std::string damage_in(const std::string& path) {
+  if (::access(path.c_str(), R_OK) != 0) return "";
   try {
     const OpenArchive archive = open_archive_file(path);
     check_storage(archive.file.get());
@@ -148,48 +147,6 @@ std::string damage_of(const std::string& path) {
   } catch (const ArchiveDamaged& error) {
     return error.what();
   }
-}
-
-/// A sentence on the crash of the reading process. Throws if the process was killed from outside,
-/// which says nothing about the archive.
-std::string end_of_reading(const std::string& path, int signal) {
-  if (signal == SIGBUS)  // its bytes are mapped, and the system could not read one of them
-    throw std::runtime_error(path + " cannot be read: " + std::strerror(EIO));
-  if (!is_crash(signal)) {
-    throw std::runtime_error("the process that reads " + path + " was killed by signal " +
-                             std::to_string(signal));
-  }
-  return path + " is damaged: HDF5 dies of reading it (signal " + std::to_string(signal) + ")";
-}
-
-}  // namespace
-
-Problems check_archive(const std::string& path) {
-  check_is_file(path);
-  static_cast<void>(
-      Descriptor(path, O_RDONLY));  // throws FileError with the reason if it cannot be read
-  const ChildReport report = report_of_child([&path] {
-    std::string lines;
-    for (const std::string& problem : problems_of(path)) lines += problem + '\0';
-    return lines;
-  });
-  if (report.end.signal != 0) return {end_of_reading(path, report.end.signal)};
-  if (report.end.exit_code != 0) throw std::runtime_error(report.text);
-  Problems problems;
-  for (std::size_t start = 0; start < report.text.size();) {
-    const std::size_t end = report.text.find('\0', start);
-    problems.push_back(report.text.substr(start, end - start));
-    start = end + 1;
-  }
-  return problems;
-}
-
-std::string damage_in(const std::string& path) {
-  if (::access(path.c_str(), R_OK) != 0) return "";
-  const ChildReport report = report_of_child([&path] { return damage_of(path); });
-  if (report.end.signal != 0) return end_of_reading(path, report.end.signal);
-  if (report.end.exit_code != 0) throw std::runtime_error(report.text);
-  return report.text;
 }
 
 }  // namespace sweep

@@ -8,14 +8,11 @@
 namespace sweep {
 
 /// Returns the problems of an archive and the shards beside it, a sentence each; empty if every
-/// stored number is as its cell recorded it. Reads in a child process: HDF5 may crash on damaged
-/// texts of attributes, which are in a heap without checksums. The caller must have a single
-/// thread. Throws FileError when there is no such file.
+/// stored number is as its cell recorded it. Throws FileError when there is no such file.
 std::vector<std::string> check_archive(const std::string& path);
 
 /// Returns the damage that keeps a run from resuming an archive. "" if the archive opens, its
 /// tables are described as written and every chunk is whole, or if nothing readable is at the path.
-/// Reads in a child process, as check_archive() does.
 std::string damage_in(const std::string& path);
 
 /// What is compared of two archives: all results; or what does not depend on time, which is cells

@@ -3,13 +3,12 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <numeric>
 #include <utility>
 #include <vector>
 
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/archive/tables.hpp"
+#include "sweeps/archive/writer.hpp"
 #include "sweeps/archive/writing.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/upkeep/check.hpp"
@@ -24,22 +23,6 @@ ShardContents at_level(ShardContents cell, RecordLevel level) {
   keep_level(cell, level);
   cell.record.digest = content_digest(cell.record, std::as_const(cell).tables());
   return cell;
-}
-
-void write_archive(const std::string& path, ArchiveIndex& index,
-                   const std::function<ShardContents(std::size_t)>& contents_of) {
-  for (CellRecord& cell : index.cells) cell.rows = {};
-  create_archive_file(path, index);
-  H5File file = open_h5_for_writing(path);
-  std::array<RowRange, kCellTables.size()> rows;
-  {
-    CellAppender tables(file.get());
-    for (std::size_t i = 0; i < index.cells.size(); ++i)
-      tables.append(index.cells[i], contents_of(i));
-    rows = tables.finish();
-  }
-  write_index(file.get(), index, rows);
-  file.close_checked("close " + path);
 }
 
 }  // namespace
@@ -79,7 +62,12 @@ void write_new_archive(const std::string& target, ArchiveIndex index,
                        const std::function<ShardContents(std::size_t)>& contents_of) {
   const std::string temporary = temporary_name(target);
   try {
-    write_archive(temporary, index, contents_of);
+    ArchiveWriter writer(temporary);
+    for (std::size_t i = 0; i < index.cells.size(); ++i) {
+      index.cells[i].rows = {};
+      writer.append(index.cells[i], contents_of(i));
+    }
+    writer.finish(index);
     std::vector<int> all(index.cells.size());
     std::iota(all.begin(), all.end(), 0);
     verify_archive_file(temporary, index, all);

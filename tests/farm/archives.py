@@ -30,7 +30,7 @@ def cells(path):
     need_h5py()
     with h5py.File(path, "r") as archive:
         group = archive["cells"]
-        columns = {name: group[name][:] for name in group.attrs["columns"]}
+        columns = {text(name): group[name][:] for name in group.attrs["columns"]}
     rows = [{text(name): text(values[i].item()) for name, values in columns.items()}
             for i in range(len(columns["status"]))]
     return {row["label"]: row | {"status": STATUS[row["status"]]} for row in rows}

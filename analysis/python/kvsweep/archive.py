@@ -27,6 +27,11 @@ def _column(dataset, rows):
     return pd.Series(values)
 
 
+def _text(attribute):
+    """Texts of attributes are bytes of fixed length; before schema 2 they are str."""
+    return attribute.decode() if isinstance(attribute, bytes) else attribute
+
+
 class Archive:
     """Tables of one archive: `cells`, `jobs`, `turns`, `steps`, `sched`, `kv_events`, ... as data frames.
 
@@ -36,17 +41,16 @@ class Archive:
     def __init__(self, path):
         self.path = str(path)
         with h5py.File(self.path, "r") as file:
-            if file.attrs.get("format") != "kvsweep":
+            if _text(file.attrs.get("format")) != "kvsweep":
                 raise ValueError(f"{self.path} is no archive of kvsweep")
-            if file.attrs["schema_major"] != 1:
-                raise ValueError(f"{self.path} has schema {file.attrs['schema_major']}; this reads schema 1")
-            self.sweep = str(file.attrs["sweep_name"])
-            self.tool_version = str(file.attrs["tool_version"])
-            self.created_utc = str(file.attrs["created_utc"])
+            if file.attrs["schema_major"] > 2:
+                raise ValueError(f"{self.path} has schema {file.attrs['schema_major']}; this reads schemas up to 2")
+            self.sweep, self.tool_version, self.created_utc = (
+                _text(file.attrs[name]) for name in ("sweep_name", "tool_version", "created_utc"))
             spec = file["spec/toml"][()]
             self.spec = spec.decode() if isinstance(spec, bytes) else str(spec)
             cells = file["cells"].attrs
-            self.axes, self.figures = ([str(name) for name in cells[kind]] for kind in ("axes", "figures"))
+            self.axes, self.figures = ([_text(name) for name in cells[kind]] for kind in ("axes", "figures"))
 
     def __repr__(self):
         return f"<kvsweep archive {self.path}: {self.sweep}, {len(self.ok)} of {len(self.cells)} cells>"
@@ -120,7 +124,7 @@ class Archive:
             if name not in file:
                 raise KeyError(f"{self.path} has no table {name}")
             group = file[name]
-            names = [str(column) for column in group.attrs["columns"] if columns is None or column in columns]
+            names = [name for name in map(_text, group.attrs["columns"]) if columns is None or name in columns]
             return pd.DataFrame({column: _column(group[column], rows) for column in names})
 
 

@@ -341,7 +341,7 @@ TEST_CASE("an archive that is no archive of this sweep and program is refused an
   }
   SECTION("a newer schema") {
     set_integer(world.path(), "schema_major", 7);
-    expected = "has schema 7, and this program reads schemas up to 1";
+    expected = "has schema 7, and this program reads schemas up to 2";
   }
   SECTION("truncated") {
     std::filesystem::resize_file(world.path(), std::filesystem::file_size(world.path()) - 500);

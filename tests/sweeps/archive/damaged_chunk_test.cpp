@@ -54,7 +54,7 @@ TEST_CASE("rows that cannot be read are damage of their archive, and its index c
   ArchiveReader reader(world.path());
   CHECK(reader.cells()[1].status == CellStatus::ok);
   CHECK_THAT(error_of<ArchiveDamaged>([&] { reader.load(0); }),
-             Contains(world.path() + " is damaged: cannot read the column n_tok"));
+             Contains(world.path() + " is damaged: cannot read the column steps/n_tok"));
   CHECK_THAT(error_of<ArchiveDamaged>([&] { reader.load_table(1, "steps"); }),
              Contains("is damaged"));
   CHECK(reader.load_table(1, "jobs").rows() == 1);

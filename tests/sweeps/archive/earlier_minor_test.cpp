@@ -5,8 +5,10 @@
 
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/files/sha256.hpp"
+#include "sweeps/hdf5/deflate.hpp"
 #include "sweeps/hdf5/h5.hpp"
 #include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/salvage.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
 
@@ -51,6 +53,7 @@ void replace_attribute(hid_t object, const std::string& name, const Value& value
 
 void age_archive(const std::string& path) {
   H5File file = open_h5_for_writing(path);
+  replace_attribute(file.get(), "schema_major", std::int64_t{1});
   replace_attribute(file.get(), "schema_minor", std::int64_t{0});
   for (const std::string_view table : later_tables()) remove_object(file.get(), std::string(table));
   {
@@ -80,7 +83,7 @@ void age_archive(const std::string& path) {
   write_attribute(group.get(), "notes", parts[2]);
   write_packed_table(file.get(), footer);
   const H5Dataset stored(H5Dopen2(file.get(), "footer", H5P_DEFAULT), "open the footer");
-  write_fixed_attribute(stored.get(), "cells_sha256", table_digest(cells));
+  write_attribute(stored.get(), "cells_sha256", table_digest(cells));
 }
 
 std::string bytes_of(const std::string& path) {
@@ -155,7 +158,7 @@ TEST_CASE("a run goes on with an archive of schema 1.0, and it gets what it lack
   CHECK(reader.load(1).record.digest == reader.cells()[1].digest);
   const H5File file = open_h5(world.path());
   CHECK(has_object(file.get(), "evictions"));
-  CHECK(read_integer_attribute(file.get(), "schema_minor") == 7);
+  CHECK(read_integer_attribute(file.get(), "schema_major") == 2);
 }
 
 TEST_CASE("an archive of schema 1.0 keeps its results under another order of cells", "[archive]") {
@@ -181,6 +184,36 @@ TEST_CASE("shards of schema 1.0 are taken into the archive", "[archive]") {
   check_cells_1_to_3(world, {1, 3});
   world.close();
   CHECK(check_archive(world.path()).empty());
+}
+
+TEST_CASE("an archive that a program of schema 1.7 wrote is read, and a run writes it anew",
+          "[archive]") {
+  constexpr std::size_t kBytes = 575'610;
+  const std::string packed = bytes_of(KVSWEEP_SOURCE_DIR "/tests/sweeps/archive/kept-1.7.h5.zlib");
+  std::string kept(kBytes, '\0');
+  REQUIRE(inflate_to(kept, {reinterpret_cast<const unsigned char*>(packed.data()), packed.size()}));
+  const support::TempDir folder;
+  const std::string path = folder.write("kept.h5", kept), copy = folder.write("copy.h5", kept);
+  CHECK(check_archive(path).empty());
+  ArchiveOptions options;
+  std::vector<CellRecord> plan;
+  {
+    ArchiveReader reader(path);
+    CHECK(reader.load(1).result.jobs.rows() == 2);
+    options.sweep_name = reader.sweep_name();
+    options.spec_text = reader.spec_text();
+    for (const CellRecord& cell : reader.cells()) plan.push_back(without_outcome(cell));
+  }
+  CHECK(salvage_archive(path, (folder.path() / "saved.h5").string()).saved == 2);
+  std::swap(plan[0], plan[1]);
+  FileOps files;
+  Archive(path, options, plan, files);
+  CHECK(read_integer_attribute(open_h5(path).get(), "schema_major") == 2);
+  CHECK(check_archive(path).empty());
+  const ArchiveReader before(copy), after(path);
+  for (int i = 0; i < 2; ++i)
+    CHECK(after.cells().at(static_cast<std::size_t>(i)).digest ==
+          before.cells().at(static_cast<std::size_t>(1 - i)).digest);
 }
 
 TEST_CASE("a summary of schema 1.5 is a cell at the level jobs, and merges with the whole result",

@@ -1,0 +1,262 @@
+#include "sweeps/archive/spare.hpp"
+
+#include <fcntl.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <bitset>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <memory>
+#include <unordered_map>
+
+#include "sweeps/archive/format.hpp"
+#include "sweeps/archive/histograms.hpp"
+#include "sweeps/files/durable_file.hpp"
+#include "sweeps/files/twofold.hpp"
+#include "sweeps/hdf5/codec.hpp"
+#include "sweeps/hdf5/h5.hpp"
+
+namespace sweep {
+
+namespace {
+
+using Texts = std::vector<std::string>;
+using Numbers = std::vector<std::int64_t>;
+
+Column plain(const char* name, ColumnData data) {
+  return {name, "", "", false, {}, std::move(data)};
+}
+
+Table head_table(const ArchiveIndex& index) {
+  return {"head",
+          {plain("sweep_name", Texts{index.head.sweep_name}),
+           plain("spec_text", Texts{index.head.spec_text}),
+           plain("created_utc", Texts{index.head.created_utc}),
+           plain("tool_version", Texts{index.head.tool_version}),
+           plain("generation", Numbers{index.generation})}};
+}
+
+Table columns_table(const std::vector<StoredColumn>& columns) {
+  Texts tables, names, units, meanings, enums, types;
+  Numbers widths, rows, volatiles, chunks;
+  for (const StoredColumn& each : columns) {
+    tables.push_back(each.table);
+    names.push_back(each.column.name);
+    units.push_back(each.column.unit);
+    meanings.push_back(each.column.long_name);
+    enums.push_back(lines_of(each.column.enum_names));
+    types.emplace_back(type_name(each.column.data));
+    widths.push_back(static_cast<std::int64_t>(each.width));
+    rows.push_back(each.rows);
+    volatiles.push_back(each.column.is_volatile ? 1 : 0);
+    chunks.push_back(static_cast<std::int64_t>(each.chunks.size()));
+  }
+  return {"columns",
+          {plain("table", tables), plain("name", names), plain("unit", units),
+           plain("long_name", meanings), plain("enum_names", enums), plain("type", types),
+           plain("width", widths), plain("rows", rows), plain("volatile", volatiles),
+           plain("chunks", chunks)}};
+}
+
+/// The chunks of all columns, one column's after the other's.
+Table chunks_table(const std::vector<StoredColumn>& columns) {
+  Numbers bytes, sums;
+  for (const StoredColumn& column : columns) {
+    for (const ChunkSum& chunk : column.chunks) {
+      bytes.push_back(chunk.bytes);
+      sums.push_back(chunk.sum);
+    }
+  }
+  return {"chunks", {plain("bytes", bytes), plain("sum", sums)}};
+}
+
+ColumnData data_of_type(const std::string& type) {
+  for (const ColumnData& data :
+       {ColumnData(std::vector<std::int8_t>()), ColumnData(std::vector<std::int32_t>()),
+        ColumnData(Numbers()), ColumnData(std::vector<double>())})
+    if (type == type_name(data)) return data;
+  return Texts();
+}
+
+std::vector<StoredColumn> columns_in(hid_t file) {
+  const Table table = read_packed_table(file, "columns"), sums = read_packed_table(file, "chunks");
+  const auto text = [&](const char* column, std::size_t row) {
+    return table.values<std::string>(column)[row];
+  };
+  const auto number = [&](const char* column, std::size_t row) {
+    return table.values<std::int64_t>(column)[row];
+  };
+  std::vector<StoredColumn> columns;
+  std::size_t next = 0;
+  for (std::size_t i = 0; i < table.rows(); ++i) {
+    StoredColumn column{
+        text("table", i),
+        {text("name", i), text("unit", i), text("long_name", i), number("volatile", i) != 0,
+         split(text("enum_names", i), "\n"), data_of_type(text("type", i))},
+        static_cast<std::size_t>(number("width", i)),
+        number("rows", i),
+        {}};
+    for (std::int64_t chunk = 0; chunk < number("chunks", i); ++chunk, ++next)
+      column.chunks.push_back(
+          {static_cast<std::int32_t>(sums.values<std::int64_t>("bytes").at(next)),
+           sums.values<std::int64_t>("sum").at(next)});
+    columns.push_back(std::move(column));
+  }
+  return columns;
+}
+
+ArchiveIndex index_in(hid_t file) {
+  const Table head = read_packed_table(file, "head");
+  const auto text = [&head](const char* column) { return head.values<std::string>(column).at(0); };
+  ArchiveIndex index;
+  index.head = {text("sweep_name"), text("spec_text"), text("created_utc"), text("tool_version")};
+  index.generation = head.values<std::int64_t>("generation").at(0);
+  const CellsTable cells = read_packed_cells(file);
+  index.cells = to_records(cells);
+  take_histograms(read_packed_table(file, "hist"), index.cells);
+  if (has_object(file, "provenance")) index.provenance = read_packed_table(file, "provenance");
+  return index;
+}
+
+/// Finds chunks by what identifies them.
+class ChunkFinder {
+ public:
+  explicit ChunkFinder(std::string_view archive) : archive_(archive) {}
+  void want(const ChunkSum& chunk) {
+    wanted_[static_cast<std::uint32_t>(chunk.sum)].emplace(chunk.bytes, std::string_view());
+    likely_.set(static_cast<std::uint32_t>(chunk.sum) & 0xffff);
+  }
+  /// Looks at each place where a checksum may be.
+  void look() {
+    std::uint32_t sum = 0;
+    for (std::size_t end = sizeof sum; end <= archive_.size(); ++end) {
+      std::memcpy(&sum, archive_.data() + end - sizeof sum, sizeof sum);
+      if (!likely_[sum & 0xffff]) continue;
+      const auto found = wanted_.find(sum);
+      if (found == wanted_.end()) continue;
+      for (auto& [bytes, place] : found->second) {
+        const auto size = static_cast<std::size_t>(bytes);
+        if (!place.empty() || size > end) continue;
+        const std::string_view chunk = archive_.substr(end - size, size);
+        if (has_fletcher32(bytes_of(chunk))) place = chunk;
+      }
+    }
+  }
+  /// Empty if it was not found.
+  std::string_view place(const ChunkSum& chunk) const {
+    return wanted_.at(static_cast<std::uint32_t>(chunk.sum)).at(chunk.bytes);
+  }
+  static std::span<const unsigned char> bytes_of(std::string_view chunk) {
+    return {reinterpret_cast<const unsigned char*>(chunk.data()), chunk.size()};
+  }
+
+ private:
+  std::string_view archive_;
+  std::bitset<65536> likely_;
+  std::unordered_map<std::uint32_t, std::map<std::int32_t, std::string_view>> wanted_;
+};
+
+/// Writes a column from the chunks that were found, and adds the rows of the others to `lost`.
+void rebuild_column(hid_t group, const StoredColumn& stored, const ChunkFinder& found,
+                    std::vector<LostRows>& lost) {
+  const H5Type type = stored_type(stored.column, stored.width);
+  H5Dataset dataset = create_column(group, stored.column, type.get(),
+                                    static_cast<hsize_t>(stored.rows), kChunkRows);
+  const auto table = std::ranges::find(kCellTables, stored.table) - kCellTables.begin();
+  std::int64_t row = 0;
+  for (const ChunkSum& chunk : stored.chunks) {
+    const std::string_view place = chunk.bytes > 0 ? found.place(chunk) : std::string_view();
+    const auto rows = std::min(stored.rows - row, static_cast<std::int64_t>(kChunkRows));
+    if (!place.empty()) {
+      const auto bytes = ChunkFinder::bytes_of(place);
+      write_chunk(dataset.get(), static_cast<hsize_t>(row), {bytes.begin(), bytes.end()},
+                  stored.column.name);
+    } else if (chunk.bytes > 0) {
+      lost.push_back({static_cast<std::size_t>(table), stored.column.name, {row, rows}});
+    }
+    row += rows;
+  }
+  dataset.close_checked("close the column " + stored.column.name);
+}
+
+}  // namespace
+
+void append_spare(const std::string& path, const ArchiveIndex& index,
+                  const std::vector<StoredColumn>& columns) {
+  constexpr std::size_t kChunkCells = 4096;
+  MemoryH5 file;
+  write_packed_table(file.get(), head_table(index));
+  write_packed_cells(file.get(), to_cells_table(index.cells), kChunkCells);
+  write_packed_table(file.get(), histograms_table(index.cells));
+  if (!index.provenance.columns.empty()) write_packed_table(file.get(), index.provenance);
+  write_packed_table(file.get(), columns_table(columns));
+  write_packed_table(file.get(), chunks_table(columns));
+  Descriptor archive(path, O_WRONLY | O_APPEND);
+  archive.write(twofold(file.close()));
+  archive.close();
+}
+
+void check_spare(hid_t file) {
+  if (read_integer_attribute(file, "schema_major") < 2) return;
+  void* descriptor = nullptr;
+  h5_check(H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor), "get the descriptor of a file");
+  const auto read_end = [fd = *static_cast<int*>(descriptor)](std::size_t most) {
+    const off_t size = ::lseek(fd, 0, SEEK_END);
+    std::string bytes(std::min(most, static_cast<std::size_t>(size)), '\0');
+    for (std::size_t read = 0; read < bytes.size();) {
+      const ssize_t more = ::pread(fd, bytes.data() + read, bytes.size() - read,
+                                   size - static_cast<off_t>(bytes.size() - read));
+      if (more < 0 && errno != EINTR) throw_read_error("read", "the end of an archive", errno);
+      if (more == 0) throw H5Error("it ends where it did not");
+      if (more > 0) read += static_cast<std::size_t>(more);
+    }
+    return bytes;
+  };
+  const std::size_t size = twofold_bytes(read_end(kPieceBytes));
+  const std::string both = read_end(size);
+  const std::optional<std::string> bytes = untwofold(both);
+  if (size == 0)
+    throw H5Error("it has no spare copy at its end, as if another program had changed it");
+  if (!bytes || twofold(*bytes) != both) throw H5Error("the spare copy at its end is not whole");
+}
+
+std::optional<Spare> read_spare(std::string_view archive) {
+  const std::optional<std::string> bytes = untwofold(archive);
+  if (!bytes) return std::nullopt;
+  const H5File file = open_h5_bytes(*bytes, "the spare copy");
+  return Spare{index_in(file.get()), columns_in(file.get())};
+}
+
+std::vector<LostRows> rebuild(const Spare& spare, std::string_view archive,
+                              const std::string& target) {
+  ChunkFinder chunks(archive);
+  for (const StoredColumn& column : spare.columns)
+    for (const ChunkSum& chunk : column.chunks)
+      if (chunk.bytes > 0) chunks.want(chunk);
+  chunks.look();
+  std::vector<LostRows> lost;
+  H5File file = create_h5(target);
+  std::array<RowRange, kCellTables.size()> rows;
+  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+    H5Group group = create_group(file.get(), std::string(kCellTables[i]));
+    Texts names;
+    for (const StoredColumn& column : spare.columns) {
+      if (column.table != kCellTables[i]) continue;
+      rebuild_column(group.get(), column, chunks, lost);
+      names.push_back(column.column.name);
+      rows[i].rows = column.rows;
+    }
+    write_attribute(group.get(), "columns", names);
+    create_row_dimension(group.get(), static_cast<hsize_t>(rows[i].rows), names);
+    group.close_checked("close the table " + std::string(kCellTables[i]));
+  }
+  write_index(file.get(), spare.index, rows);
+  file.close_checked("close " + target);
+  append_spare(target, spare.index, spare.columns);
+  return lost;
+}
+
+}  // namespace sweep

@@ -1,0 +1,88 @@
+#pragma once
+// Writes archive files: the only way in which one comes to be.
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "sweeps/archive/file.hpp"
+#include "sweeps/archive/shard.hpp"
+#include "sweeps/files/parallel.hpp"
+#include "sweeps/hdf5/column.hpp"
+#include "sweeps/hdf5/direct_chunks.hpp"
+
+namespace sweep {
+
+/// What identifies a stored chunk of kChunkRows rows: its bytes end with their Fletcher checksum.
+struct ChunkSum {
+  std::int32_t bytes = 0;
+  std::int64_t sum = 0;
+};
+
+/// A column as it is stored, and its chunks.
+struct StoredColumn {
+  std::string table;
+  Column column;          // without rows
+  std::size_t width = 1;  // bytes of a text
+  std::int64_t rows = 0;
+  std::vector<ChunkSum> chunks;
+};
+
+/// Writes a table that begins empty. Its first column, before those of `schema`, is `cell`: the row
+/// in /cells that a row belongs to. Rows are buffered in memory until they fill chunks or finish()
+/// is called. The crew packs columns.
+class TableWriter {
+ public:
+  TableWriter(hid_t file, const Table& schema, Crew* crew);
+  /// Returns where the rows will be. Adds columns that the table lacks; fills columns that `rows`
+  /// lacks with NaN, 0 or empty texts. Throws H5Error when the types of a column differ.
+  RowRange append(const Table& rows, std::int32_t cell);
+  /// Writes the buffered rows, closes the table and describes its columns. Must be the last call.
+  std::vector<StoredColumn> finish();
+  std::int64_t rows() const { return stored_rows_ + pending_rows_; }
+
+ private:
+  struct Stored {
+    H5Dataset dataset;
+    H5Type type;
+    Column pending;  // described as in the file, with the rows not yet written
+    std::vector<ChunkSum> chunks;
+  };
+  Stored& find_or_add(const Column& column);
+  Stored created(const Column& column, std::size_t width);
+  void append_slice(const Table& rows, RowSlice slice, std::int32_t cell);
+  void flush(std::int64_t rows);
+  void make_room(Stored& column);
+  void replace(Stored& column, std::size_t width);
+  void store(Stored& column, std::int64_t first, const std::vector<StoredChunk>& chunks) const;
+
+  std::string name_;
+  Crew* crew_;
+  H5Group group_;
+  std::vector<Stored> columns_;
+  std::int64_t stored_rows_ = 0, pending_rows_ = 0;
+};
+
+/// A new archive file: rows cell by cell, then finish(). Without finish(), the file is no archive.
+class ArchiveWriter {
+ public:
+  /// Throws H5Error when the path exists. `threads` pack columns.
+  explicit ArchiveWriter(std::string path, int threads = 1);
+  Crew& crew() { return crew_; }
+  /// Appends the rows of a table of kCellTables, and sets the cell's range in it.
+  void append(CellRecord& cell, std::size_t table, const Table& rows);
+  /// Appends all tables, and sets the cell's ranges and histograms.
+  void append(CellRecord& cell, const ShardContents& contents);
+  /// Writes the rest, closes the file, and adds its spare copy.
+  void finish(const ArchiveIndex& index);
+
+ private:
+  std::string path_;
+  Crew crew_;
+  H5File file_;
+  std::vector<TableWriter> tables_;
+};
+
+/// An archive without rows. The cells must have none.
+void create_archive_file(const std::string& path, const ArchiveIndex& index);
+
+}  // namespace sweep
