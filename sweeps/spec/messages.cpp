@@ -4,15 +4,11 @@
 #include <cctype>
 #include <numeric>
 
+#include "sweeps/spec/secrets.hpp"
+
 namespace sweep {
 
 namespace {
-
-std::string lower(std::string_view text) {
-  std::string result(text);
-  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  return result;
-}
 
 /// Insertions, deletions, substitutions and swaps of neighbors that turn `a` into `b`.
 std::size_t edit_distance(std::string_view a, std::string_view b) {
@@ -31,9 +27,6 @@ std::size_t edit_distance(std::string_view a, std::string_view b) {
   }
   return previous[b.size()];
 }
-
-bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
-bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
 
 /// "h100-80gb" is h100 and 80gb.
 std::vector<std::string> parts_of(const std::string& text) {
@@ -137,6 +130,15 @@ std::string text_of(const Value& value) {
 
 }  // namespace
 
+std::string lower(std::string_view text) {
+  std::string result(text);
+  for (char& c : result) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return result;
+}
+
+bool is_alphanumeric(char c) { return std::isalnum(static_cast<unsigned char>(c)) != 0; }
+bool is_digit(char c) { return std::isdigit(static_cast<unsigned char>(c)) != 0; }
+
 void fail_at(const Location& where, const std::string& message) {
   throw SpecError(to_text(where) + ": " + message);
 }
@@ -204,7 +206,9 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
 std::string describe(const Value& value) {
   static constexpr const char* kKinds[] = {"the boolean ", "the integer ", "the float ",
                                            "the string "};
-  return kKinds[value.index()] + to_text(value);
+  const auto* text = std::get_if<std::string>(&value);
+  const bool is_hidden = text != nullptr && !secret_in(*text).empty();
+  return kKinds[value.index()] + (is_hidden ? "of what looks like a secret" : to_text(value));
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {

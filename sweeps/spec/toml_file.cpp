@@ -9,6 +9,7 @@
 #include "sweeps/files/input_text.hpp"
 #include "sweeps/spec/messages.hpp"
 #include "sweeps/spec/reading.hpp"
+#include "sweeps/spec/secrets.hpp"
 
 namespace sweep {
 
@@ -138,6 +139,27 @@ std::string unquoted(const std::string& text) {
   return "a text must be in quotes: " + in_quotes(text) + ", found " + text;
 }
 
+/// The key whose value begins at or before a place, with its table; empty where none is found.
+std::string key_before(std::string_view document, toml::source_position at) {
+  std::size_t line = 0;
+  for (auto number = at.line; number > 1; --number) line = document.find('\n', line) + 1;
+  const std::size_t line_end = std::min(document.find('\n', line), document.size());
+  const std::size_t equals = document.rfind('=', std::min(line + at.column, line_end));
+  if (equals == document.npos) return "";
+  constexpr std::string_view kAround = " \t\"'";
+  const auto trimmed = [&](std::string_view text) {
+    const std::size_t begin = std::min(text.find_first_not_of(kAround), text.size());
+    return std::string(text.substr(begin, text.find_last_not_of(kAround) + 1 - begin));
+  };
+  const std::string_view before = document.substr(0, equals);
+  const std::size_t header = before.rfind("\n[");
+  const std::size_t begin = before.find_last_of("\n{,[") + 1;
+  const std::string key = trimmed(before.substr(begin));
+  if (header == document.npos) return key;
+  const std::string_view table = before.substr(header + 2);
+  return trimmed(table.substr(0, table.find(']'))) + '.' + key;
+}
+
 [[noreturn]] void fail_parse(std::string_view text, const toml::parse_error& error,
                              const std::string& path) {
   const std::string_view says = error.description();
@@ -148,7 +170,12 @@ std::string unquoted(const std::string& text) {
       return std::isalpha(c) != 0 || c >= 0x80 || c == '/' || c == '~';
     });
     const std::string why = is_word ? unquoted(found.text) : "";
-    if (!why.empty()) fail_at(location_at(found.at, path), why);
+    if (why.empty()) continue;
+    const std::string key = key_before(text, error.source().begin);
+    if (key.find(".header.") != key.npos || is_secret_name(key) || !secret_in(found.text).empty())
+      fail_at(location_at(found.at, path),
+              key + " must be a text in quotes; what was found is not shown");
+    fail_at(location_at(found.at, path), why);
   }
   fail_at(location_at(error.source().begin, path), std::string(says));
 }

@@ -67,8 +67,8 @@ TEST_CASE("counts that contradict the request, or that are none, are told") {
   CHECK(wrong_usage(R"("prompt_tokens_details":{"cached_tokens":100})") == "nothing");
   CHECK(wrong_usage(R"("prompt_tokens_details":null,"total_tokens":null)") == "nothing");
   CHECK_THAT(wrong_usage(R"("prompt_tokens":64)"),
-             Contains("counts 64 tokens") && Contains("100 were sent: it has cut it off"));
-  CHECK_THAT(wrong_usage(R"("prompt_tokens":101)"), Contains("it has added to it"));
+             Contains("it reports 64 prompt tokens, and 100 were sent: it truncated the prompt"));
+  CHECK_THAT(wrong_usage(R"("prompt_tokens":101)"), Contains("it added to the prompt"));
   CHECK_THAT(wrong_usage(R"("prompt_tokens":100,"total_tokens":101)"),
              Contains("101 tokens in all"));
   CHECK_THAT(wrong_usage(R"("completion_tokens":3)"),
@@ -98,18 +98,28 @@ TEST_CASE("counts of SGLang and llama-server are checked as well") {
         "nothing");
   CHECK_THAT(sglang(R"("cached_tokens":500)"), Contains("500 cached tokens"));
   CHECK_THAT(sglang(R"("cached_tokens":-1)"), Contains("no count"));
-  CHECK_THAT(sglang(R"("prompt_tokens":64)"), Contains("cut it off"));
-  CHECK_THAT(sglang(R"("cached_tokens":9,"cached_tokens_details":{"host":10})"),
-             Contains("10 tokens from host memory, and 9 cached ones"));
+  CHECK_THAT(sglang(R"("prompt_tokens":64)"), Contains("truncated"));
+  CHECK_THAT(
+      sglang(R"("cached_tokens":9,"cached_tokens_details":{"host":10})"),
+      Contains("0 cached tokens on the GPU, 10 in host memory and 0 in storage, and 9 in all"));
   CHECK_THAT(sglang(R"("cached_tokens":9,"cached_tokens_details":{"device":10})"),
-             Contains("10 cached tokens on the GPU, and 9 in all"));
+             Contains("10 cached tokens on the GPU, "));
+  CHECK_THAT(
+      sglang(R"("cached_tokens":60,"cached_tokens_details":{"device":40,"host":40})"),
+      Contains("40 cached tokens on the GPU, 40 in host memory and 0 in storage, and 60 in all"));
+  CHECK_THAT(sglang(R"("cached_tokens":60,"cached_tokens_details":{"host":40,"storage":21})"),
+             Contains("60 in all"));
   CHECK_THAT(sglang(R"("num_retractions":-1)"), Contains("no count"));
+  CHECK_THAT(sglang(R"("num_retractions":100000000)"),
+             Contains("100000000 preemptions of a turn of 101 tokens"));
+  CHECK_THAT(sglang(R"("finish_reason":{"type":"abort","message":"no memory"})"),
+             Contains("reports an error: ") && Contains("no memory"));
   const auto llama = [](const std::string& counts) {
     return wrong(1, {R"({"stop_type":"limit","tokens_predicted":1,)" + counts + "}"},
                  Kind::llamacpp);
   };
   CHECK(llama(R"("tokens_evaluated":100,"timings":{"cache_n":99})") == "nothing");
-  CHECK_THAT(llama(R"("tokens_evaluated":64,"timings":{"cache_n":3})"), Contains("cut it off"));
+  CHECK_THAT(llama(R"("tokens_evaluated":64,"timings":{"cache_n":3})"), Contains("truncated"));
   CHECK_THAT(llama(R"("timings":{"cache_n":101})"), Contains("101 cached tokens"));
   CHECK_THAT(llama(R"("timings":{"cache_n":-1})"), Contains("no count"));
 }
@@ -124,6 +134,53 @@ TEST_CASE("an error that says nothing is none") {
   CHECK_THAT(wrong(1, {R"({"error":{"code":500}})"}), Contains("reports an error: {\"code\":500}"));
   CHECK_THAT(wrong(1, {R"({"error":"dead"})"}), Contains("reports an error: \"dead\""));
   CHECK_THAT(wrong(1, {R"({"object":"error","message":"dead"})"}), Contains("reports an error: "));
+}
+
+TEST_CASE("an error is told in the server's words wherever it stands in an event") {
+  for (const char* event :
+       {R"({"detail":"dead"})", R"({"detail":[{"msg":"dead"}]})", R"({"message":"dead","code":5})",
+        R"({"type":"error","x":"dead"})", R"({"errors":["dead"]})",
+        R"({"choices":[{"text":"","finish_reason":"error","error":{"message":"dead"}}]})",
+        R"({"choices":[{"text":"x","error":"dead"}]})",
+        R"({"choices":[{"text":"dead","finish_reason":"error"}]})",
+        R"({"choices":[{"text":"dead","finish_reason":"abort"}]})"}) {
+    INFO(event);
+    CHECK_THAT(wrong(1, {event, kText}), Contains("it reports an error: ") && Contains("dead"));
+  }
+  CHECK(wrong(1, {R"({"choices":[{"text":"x","error":null}],"detail":"none"})"}) == "nothing");
+  const std::string long_error = R"({"detail":"\u001b)" + std::string(10'000, 'x') + "\"}";
+  CHECK(wrong(1, {long_error}).size() < 400);
+  CHECK_THAT(wrong(1, {long_error}), !Contains("\x1b"));
+}
+
+TEST_CASE("an answer of the chat route is told by what was received") {
+  for (const char* choice : {R"({"delta":{"content":"x"}})", R"({"delta":{"tool_calls":[1]}})",
+                             R"({"message":{"content":"x"}})"})
+    CHECK_THAT(wrong(1, {R"({"choices":[)" + std::string(choice) + "]}"}),
+               Contains("as /v1/chat/completions does") && Contains(choice));
+}
+
+TEST_CASE("ids of tokens are whole numbers from 0 to 2^31 - 1") {
+  for (const char* id :
+       {"-5", "1.5", "1099511627776", "2147483648", "null", "true", "\"a\"", "[1]"}) {
+    INFO(id);
+    const std::string told = "it sends " + std::string(id) + " as the id of a token, which is none";
+    const std::string ids = '[' + std::string(id) + ']';
+    CHECK_THAT(wrong(1, {R"({"choices":[{"text":"","token_ids":)" + ids + "}]}"}, Kind::vllm),
+               Contains(told));
+    CHECK_THAT(wrong(1, {R"({"meta_info":{"completion_tokens":1},"output_ids":)" + ids + '}'},
+                     Kind::sglang),
+               Contains(told));
+    CHECK_THAT(wrong(1, {R"({"tokens_predicted":1,"tokens":)" + ids + '}'}, Kind::llamacpp),
+               Contains(told));
+  }
+  CHECK(wrong(1, {R"({"choices":[{"text":"","token_ids":[2147483647]}]})"}, Kind::vllm) ==
+        "nothing");
+  CHECK_THAT(
+      wrong(1, {R"({"choices":[{"text":"x","finish_reason":"stop"}],"usage":[1]})"}, Kind::sglang),
+      !Contains("json.exception"));
+  CHECK_THAT(wrong(1, {R"({"stop_type":5,"timings":{}})"}, Kind::llamacpp),
+             Contains("is not as expected: {\"stop_type\":5") && !Contains("json.exception"));
 }
 
 TEST_CASE("JSON of 256 levels is read, of more is refused") {
@@ -145,6 +202,22 @@ TEST_CASE("tokens without text are tokens where the server's count says so, at t
   CHECK(ms(times.first) == 10);
   CHECK(ms(times.last) == 40);  // and not that of the count
   CHECK(times.gaps_s == std::vector<double>{0.01, 0.01, 0.01});
+}
+
+TEST_CASE("an event without text before the first token is no token, although the sum would fit") {
+  const std::string count = usage(R"("completion_tokens":4)");
+  for (const auto& events : {std::vector{kBlank, kText, kText, kText, count},
+                             std::vector{kBlank, kBlank, kText, kText, kEnd, count},
+                             std::vector{kBlank, kBlank, kBlank, kText, count}}) {
+    const auto times = Heard(4, events).times();
+    CHECK_FALSE(times.told_apart);
+    CHECK(ms(times.first) == 10 * (1 + std::ranges::find(events, kText) - events.begin()));
+  }
+  CHECK(ms(Heard(2, {kBlank, kText, kBlank, usage(R"("completion_tokens":2)")}).times().first) ==
+        20);
+  const auto silent = Heard(2, {kBlank, kBlank, usage(R"("completion_tokens":2)")}).times();
+  CHECK(silent.told_apart);  // none of its tokens has a text
+  CHECK(ms(silent.first) == 10);
 }
 
 TEST_CASE("events without text are no tokens where those with text are as many as were counted") {

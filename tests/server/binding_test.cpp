@@ -241,45 +241,6 @@ TEST_CASE("fields of a turn's body that the trace gives cannot be set") {
   CHECK_NOTHROW(bind(free.set("server.request.top_k", "1")));
 }
 
-TEST_CASE("secrets are refused before they reach an archive, and not shown") {
-  struct Secret {
-    const char *key, *value;
-  };
-  const Secret secrets[] = {
-      {"server.env.HF_TOKEN", "s3cret"},
-      {"server.env.my_api_key", "s3cret"},
-      {"server.request.api_key", "s3cret"},
-      {"server.env.X", "Bearer s3cret-value"},
-      {"server.env.X", "hf_s3cretabcdef12"},
-      {"server.request.user", "sk-s3cret-1234567"},
-      {"server.flags", "--api-key s3cret"},
-      {"server.flags", "-x --api-key=s3cret"},
-      {"server.command", "vllm {port} {server.flags} --api_key 's3cret'"},
-      {"server.prefix", "run --admin-api-key s3cret"},
-      {"server.profile.other.flags", "--ssl-keyfile-password s3cret"},
-      {"server.env.HTTP_PROXY", "http://me:s3cret@proxy:1"},
-      {"server.url", "http://me:s3cret@host:1"},
-      {"server.url", "me:s3cret@host"},
-      {"server.url", "http://host:1/?token=s3cret"},
-      {"server.header.Authorization", "Bearer s3cret"},
-      {"server.header.Authorization", "env:s3cret value"},
-      {"server.profile.other.header.X-Key", "s3cret"},
-  };
-  for (const Secret& secret : secrets) {
-    INFO(secret.key << " = " << secret.value);
-    ServerKeys world = vllm("vllm serve --port {port} {server.flags}");
-    CHECK_THAT(refusal(world.set(secret.key, secret.value)),
-               StartsWith("cell.toml:") && Contains(secret.key) && Contains("shown") &&
-                   !Contains("s3cret"));
-    CHECK_THROWS_AS(bind(world, "sim"), sweep::SpecError);
-  }
-  for (const char* words : {"--api-key-file f", "--skip-special-tokens", "--api-key $KEY",
-                            "--load-format hf_transfer", "--model sk-learn"}) {
-    ServerKeys world = vllm("vllm serve --port {port} " + std::string(words));
-    CHECK(refusal(world) == "accepted");
-  }
-}
-
 TEST_CASE("a header names the variable of the environment that holds its value") {
   ServerKeys plain = vllm("x {port}"), world = plain;
   world.set("server.header.Authorization", "env:MY_KEY").set("server.header.X-Org", "env:ORG_1");

@@ -28,7 +28,7 @@ ap.add_argument("--block-size", "--page-size", dest="block_size", type=int, defa
 ap.add_argument("--max-num-seqs", "--max-running-requests", dest="max_seqs", type=int, default=256)
 ap.add_argument("--max-num-batched-tokens", "--chunked-prefill-size", dest="budget", type=int, default=2048)
 ap.add_argument("--max-model-len", "--context-length", dest="max_len", type=int, default=16384)
-ap.add_argument("--authorization")                # the header that turns must have, "+" for a space
+ap.add_argument("--wanted")                       # the header Authorization that turns must have, "+" for a space
 ap.add_argument("--requests")                     # file for the bodies of turns, one a line
 a = ap.parse_args()
 if a.version_file:
@@ -79,9 +79,10 @@ class Steps:
     def write(self, line):
         if self.file is None or self.cut:
             return
+        deep = self.requests > 0 and faulty("deep-steps")
         self.cut = self.requests > 0 and faulty("cut-steps")
         text = json.dumps({**line, "t": time.monotonic()}, separators=(",", ":")) + "\n"
-        self.file.write(text[:len(text) // 2] if self.cut else text)
+        self.file.write('{"run":' + "[" * 100000 + "]" * 100000 + "}\n" if deep else text[:len(text) // 2] if self.cut else text)
         self.file.flush()
 
     def begin(self, id, prompt, hit):
@@ -142,10 +143,10 @@ vllm:num_requests_running{{engine="0",model_name="m"}} {running}
 vllm:num_requests_waiting{{engine="0",model_name="m"}} 0.0
 vllm:cache_config_info{{block_size="{a.block_size}",cache_dtype="auto",num_gpu_blocks_override="None",num_gpu_blocks="{a.pool}",engine="0"}} 1.0
 {name}{{engine="0",model_name="m"}} 0.25
-vllm:num_preemptions_total{{engine="0",model_name="m"}} 3.0
+vllm:num_preemptions_total{{engine="0",model_name="m"}} {3.0 if turns <= WARM_UP or a.fault != "counters" else 1.0}
 vllm:prompt_tokens_by_source_total{{engine="0",model_name="m",source="local_compute"}} {computed}
 vllm:prompt_tokens_by_source_total{{engine="0",model_name="m",source="local_cache_hit"}} {hits}
-vllm:iteration_tokens_total_count{{engine="0",model_name="m"}} {turns}
+vllm:iteration_tokens_total_count{{engine="0",model_name="m"}} {turns if turns <= WARM_UP or a.fault != "counters" else 1e30}
 """, "text/plain")
         if a.kind == "sglang":
             return self.answer(200, f"""sglang:num_running_reqs{{model_name="m"}} {running}
@@ -179,7 +180,7 @@ sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
                 running -= 1
 
     def turn(self, body):
-        if a.authorization and self.headers.get("Authorization") != a.authorization.replace("+", " "):
+        if a.wanted and self.headers.get("Authorization") != a.wanted.replace("+", " "):
             return self.answer(401, {"error": {"message": "wrong key " + str(self.headers.get("Authorization"))}})
         if a.fault == "no-options" and "stream_options" in body:
             return self.answer(400, {"error": {"message": "stream_options is not permitted"}})
@@ -196,6 +197,10 @@ sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
             os._exit(9)
         if faulty("hang"):
             return time.sleep(1000)
+        if faulty("json"):
+            return self.answer(200, {"error": {"message": "model is not loaded"}})
+        if faulty("html"):
+            return self.answer(200, "<html>proxy\x1b login</html>", "text/html")
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
@@ -221,6 +226,11 @@ sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
                 break
             if number == 3 and faulty("garbage"):
                 event = "<html>"
+            if number == 3 and faulty("error-event"):
+                return self.chunk('event: error\ndata: {"message":"boom"}\n\n')
+            if event == "[DONE]" and a.fault == "endless":
+                self.chunk("data: [DONE]\n\n")
+                return self.forever(b"", *ENDLESS["pings"])
             self.chunk("data: " + (event if isinstance(event, str) else json.dumps(event)) + "\n\n")
         self.wfile.write(b"0\r\n\r\n")
 

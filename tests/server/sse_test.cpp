@@ -61,6 +61,18 @@ TEST_CASE("streams of random lines hold the same events wherever they are split"
   }
 }
 
+TEST_CASE("an event of the type error is the server's report of one") {
+  CHECK_THROWS_WITH(whole("data: a\n\nevent: error\ndata: {\"message\":\"boom\"}\n\n"),
+                    "it reports an error: {\"message\":\"boom\"}");
+  CHECK(whole("event: error\nevent: message\ndata: a\n\n") == Events{"a"});
+}
+
+TEST_CASE("what a server sent is shown cut, and without control characters") {
+  CHECK(server::shown("a\nb\x1b[31m\x7f\xc3\xa9") == "a\\nb\\x1b[31m\\x7f\xc3\xa9");
+  CHECK(server::shown("ab\xc3\xa9", 3) == "ab...");
+  CHECK(server::shown("abcd", 3) == "abc...");
+}
+
 TEST_CASE("a byte order mark in front of a stream is no part of its first line") {
   const std::string mark = "\xef\xbb\xbf";
   for (const std::size_t part : {1, 2, 3, 4, 100})
@@ -79,7 +91,7 @@ TEST_CASE("what a server answers is kept up to a limit, errors up to a smaller o
   error.close({500, "stopped"});
   CHECK(page.problem() == "its answer stopped after 16777216 bytes: it is longer than 16 MiB");
   CHECK(error.body.size() == server::HttpAnswer::kMostErrorBytes);
-  CHECK(error.problem() == "HTTP 500: " + std::string(300, 'x'));
+  CHECK(error.problem() == "HTTP 500: " + std::string(300, 'x') + "...");
 }
 
 TEST_CASE("an event without an end is refused before it fills the memory") {
@@ -103,4 +115,5 @@ TEST_CASE("a metric is the sum of its series, or of those with a label, and NaN 
   CHECK(std::isnan(page.sum("vllm:x_total", "source=\"c\"")));
   CHECK(std::isnan(page.sum("none")));
   CHECK_FALSE(page.has("broken"));
+  CHECK(std::isinf(server::MetricsPage("x NaN\n").sum("x")));
 }

@@ -81,6 +81,14 @@ TEST_CASE("a cell whose log of steps is cut off is kept, and says that its steps
              Contains("asynchronous; steps are short") && Contains("cut off"));
 }
 
+TEST_CASE("a cell whose log of steps holds what is none is kept, and names the line") {
+  ServerWorld world;
+  const sweep::CellResult cell = logging(world, "--fault deep-steps --after 3").run();
+  CHECK(cell.turns.rows() == 16);
+  CHECK_THAT(note(cell, "server_steps"),
+             Contains("steps are short: line ") && Contains("JSON of more than 256 levels"));
+}
+
 TEST_CASE("a server that writes no steps, or those of another version, is refused at its start") {
   ServerWorld silent, old;
   CHECK_THAT(logging(silent, "--fault no-steps").failure(),

@@ -96,7 +96,8 @@ TEST_CASE("what was cut off is said, and the steps before it are kept") {
   world.line(1, kFirst).line(2, R"("batch":[0],"tokens":1)").line(3, R"("batch":[0],"tokens":1)");
   world.add(R"({"batch":[0],"tok)", "");
   const StepLog log = world.read();
-  CHECK_THAT(log.problem, Contains("last line is cut off"));
+  CHECK_THAT(log.problem,
+             Contains("line 5 is not as expected (it is cut off): {\"batch\":[0],\"tok"));
   CHECK(log.steps.size() == 2);
   CHECK_FALSE(log.idle);
 }
@@ -119,12 +120,41 @@ TEST_CASE("lines that no scheduler writes end the steps, whatever they hold") {
     world.line(1, kFirst).line(2, R"("batch":[0],"tokens":1)").line(3, wrong);
     world.line(4, R"("batch":[0],"tokens":1)");
     INFO(wrong);
-    CHECK_THAT(world.read().problem, Contains("not as expected"));
+    CHECK_THAT(world.read().problem, Contains("line 4 is not as expected"));
     CHECK(world.read().steps.size() == 1);
   }
   LogWorld text("false");
   text.add("null").add("[]");
   CHECK_FALSE(text.read().problem.empty());
+}
+
+TEST_CASE("a line that is too long or too deep ends the steps, and is counted from the beginning") {
+  const std::size_t most = std::size_t{1} << 20, many = 400'000;
+  for (const std::string& wrong :
+       {std::string(most + 1, 'x'), std::string(3 * most, 'x'),
+        "{\"run\":" + std::string(many, '[') + std::string(many, ']') + '}',
+        std::string(many, '[') + std::string(many, ']'), std::string("{\"t\":1e999}")}) {
+    LogWorld world("false");
+    world.line(1, kFirst).line(2, R"("batch":[0],"tokens":1)");
+    const std::int64_t from = server::end_of_lines(world.path());
+    world.add(wrong).line(4, R"("batch":[0],"tokens":1)");
+    for (const StepLog& log : {world.read(), world.read(3, from)}) {
+      CHECK_THAT(log.problem, Contains("line 4 is not as expected"));
+      CHECK(log.problem.size() < 500);
+      CHECK_FALSE(log.idle);
+    }
+    CHECK(world.read().steps.size() == 1);
+  }
+  LogWorld long_line("false");
+  long_line.line(1, kFirst).add("{\"t\":2,\"run\":0,\"wait\":0" + std::string(most - 100, ' ') +
+                                '}');
+  CHECK(long_line.read().idle);
+}
+
+TEST_CASE("a line of an earlier time than the one before it ends the steps") {
+  LogWorld world("false");
+  world.line(1, kFirst).line(2, R"("batch":[0],"tokens":1)").line(-3, "");
+  CHECK_THAT(world.read().problem, Contains("line 4 is not as expected (its time goes back)"));
 }
 
 TEST_CASE("lines from before a cell are not its steps") {
@@ -150,4 +180,7 @@ TEST_CASE("a file that is no log of steps, or one of another version, is refused
     INFO(head);
     CHECK_THROWS_WITH(server::read_step_log(other, 0, 0), Contains(other));
   }
+  std::ofstream(other, std::ios::trunc) << R"({"kvsweep_steps":2,"x":)" << std::string(400'000, '[')
+                                        << std::string(400'000, ']') << "}\n";
+  CHECK_THROWS_WITH(server::read_step_log(other, 0, 0), Contains("256 levels"));
 }

@@ -4,6 +4,8 @@
 #include <filesystem>
 #include <fstream>
 
+#include "tests/support/catch.hpp"
+
 namespace support {
 namespace {
 
@@ -55,6 +57,18 @@ std::string note(const sweep::CellResult& result, const std::string& name) {
   for (const sweep::Note& each : result.notes)
     if (each.name == name) return each.text;
   return {};
+}
+
+void check_times(const sweep::CellResult& cell) {
+  const sweep::Table& turns = cell.turns;
+  const auto &arrive = turns.values<double>("t_arrive_s"), &late = turns.values<double>("late_s"),
+             &first = turns.values<double>("t_first_token_s"),
+             &finish = turns.values<double>("t_finish_s");
+  for (std::size_t i = 0; i < turns.rows(); ++i) {
+    CHECK(late[i] >= 0);
+    CHECK(arrive[i] + late[i] < first[i]);
+    CHECK(first[i] <= finish[i]);
+  }
 }
 
 }  // namespace support

@@ -82,5 +82,7 @@ class ServerWorld : public ServerKeys {
 
 double figure(const sweep::CellResult& result, const std::string& name);
 std::string note(const sweep::CellResult& result, const std::string& name);
+/// In every row of a cell the times are in the order of events.
+void check_times(const sweep::CellResult& cell);
 
 }  // namespace support

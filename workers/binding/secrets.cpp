@@ -2,6 +2,7 @@
 #include <regex>
 #include <string>
 
+#include "sweeps/spec/secrets.hpp"
 #include "workers/binding/server.hpp"
 
 namespace worker {
@@ -19,31 +20,17 @@ std::string name_in_server(const std::string& key) {
   return std::regex_replace(key, kPrefix, "");
 }
 
-/// What of a key is a secret by its name; empty: nothing.
-std::string secret_by_name(const std::string& name) {
-  static const std::regex kEnvironment(
-      R"(^env\..*(token|key|secret|password|passwd|credentials?)$)", kAnyCase),
-      kRequest(R"(^request\.(.*[._])?(api_?key|secret|password|(auth|access)_token)$)", kAnyCase);
-  return holds(name, kEnvironment) || holds(name, kRequest) ? "is the name of a secret" : "";
-}
-
-/// What a text holds that is a secret; empty: nothing. Keys of known services are longer than these
-/// patterns ask for; a digit or many letters tell them from words.
-std::string secret_in(const std::string& name, const std::string& text) {
-  static const std::regex kUserInAddress(R"(://[^/\s@]+@)"),
-      kQuery(R"([?&][\w-]*(key|token|secret|password|sig)=)", kAnyCase),
-      kFlag(
-          R"(--[\w-]*(api[-_]?key|password|secret|(auth|access|hf)[-_]token)(\s*$|(=|\s+)["']?[^\s$"'-]))",
-          kAnyCase),
-      kScheme(R"(\bbearer\s+[^\s$]{4,})", kAnyCase),
-      kToken(
-          R"((^|[\s"'=:,@])(sk-|hf_|gh[opsu]_|github_pat_|glpat-|xox[abeprs]-|nvapi-|gsk_|AIza|AKIA|eyJ)(?=[\w.-]*\d|[\w.-]{20})[\w.-]{6,})");
-  const bool is_address = name == "url" && text.find_first_of("@?#") != std::string::npos;
-  if (is_address || holds(text, kUserInAddress) || holds(text, kQuery))
+/// What a key of server.* holds that is a secret, by its name or its value; empty: nothing.
+std::string secret_of(const std::string& name, const sweep::Value& value) {
+  const auto* text = std::get_if<std::string>(&value);
+  const bool is_named = name.starts_with("env.") || name.starts_with("request.");
+  if (is_named && sweep::is_secret_name(name.substr(name.find('.') + 1)) &&
+      sweep::may_be_secret(text == nullptr ? sweep::to_text(value) : *text))
+    return "is the name of a secret";
+  if (text == nullptr) return "";
+  if (name == "url" && text->find_first_of("@?#") != text->npos)
     return "holds an address with a name, a password or a query";
-  if (holds(text, kFlag)) return "gives a key or password on the command line";
-  return holds(text, kScheme) || holds(text, kToken) ? "holds what looks like a token or a key"
-                                                     : "";
+  return sweep::secret_in(*text);
 }
 
 bool names_a_variable(const std::string& text) {
@@ -77,15 +64,14 @@ void refuse_secrets(const sweep::ParamMap& written) {
   constexpr std::string_view kServer = "server.", kHeader = "header.";
   for (const auto& [key, param] : written) {
     if (!key.starts_with(kServer)) continue;
-    const auto* value = std::get_if<std::string>(&param.value);
-    const std::string text = value == nullptr ? "" : *value, name = name_in_server(key);
+    const std::string name = name_in_server(key);
     const std::string where = sweep::to_text(param.where) + ": " + key;
     if (name.starts_with(kHeader)) {
-      check_header(where, name.substr(kHeader.size()), text);
+      const auto* text = std::get_if<std::string>(&param.value);
+      check_header(where, name.substr(kHeader.size()), text == nullptr ? "" : *text);
       continue;
     }
-    const std::string by_name = secret_by_name(name);
-    const std::string what = by_name.empty() ? secret_in(name, text) : by_name;
+    const std::string what = secret_of(name, param.value);
     if (!what.empty())
       throw sweep::SpecError(where + ' ' + what +
                              ", which would stand in every archive (it is not shown here): export "

@@ -1,11 +1,11 @@
 #include "workers/cell/server_cell.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
 #include <set>
 
 #include "workers/cell/client.hpp"
+#include "workers/cell/server_metrics.hpp"
 #include "workers/cell/server_steps.hpp"
 #include "workers/record/client_recorder.hpp"
 #include "workers/server/streams.hpp"
@@ -22,11 +22,12 @@ class MetricsReader final : public server::HttpHandler {
   /// Counters are told since `before`, a sample from before the load.
   MetricsReader(server::HttpLoop& http, const server::Session& session,
                 const server::ServerSample& before)
-      : http_(http), session_(session), before_(before) {}
+      : http_(http), session_(session), metrics_(before) {}
   ~MetricsReader() override {
     if (asked_) http_.cancel(*asked_);
   }
 
+  void add_load(std::int64_t tokens) { metrics_.add_load(tokens); }
   /// When to call read_if_due() at the latest.
   Nanos due() const { return !session_.has_metrics() || asked_ ? Nanos::max() : due_; }
   void read_if_due(Nanos now) {
@@ -56,39 +57,30 @@ class MetricsReader final : public server::HttpHandler {
       problem_ = page_.problem();
       return;
     }
-    const server::ServerSample now = session_.dialect().sample(server::MetricsPage(page_.body));
-    sweep::TelemetryRow& row = rows_.emplace_back();
-    row.t_s = engine::to_seconds(at);
-    row.kv_used_pct = 100 * now.kv_used;
-    row.n_running = now.running;
-    row.n_waiting = now.waiting;
-    row.preemptions = since(before_.preemptions, now.preemptions);
-    row.cached_tok = since(before_.cached_tokens, now.cached_tokens);
-    row.host_cached_tok = since(before_.host_tokens, now.host_tokens);
-    forwards_ = since(before_.forwards, now.forwards);
+    rows_.push_back(metrics_.row(session_.dialect().sample(server::MetricsPage(page_.body))));
+    rows_.back().t_s = engine::to_seconds(at);
   }
 
   std::vector<sweep::TelemetryRow> take() { return std::move(rows_); }
-  /// What was wrong with samples that are missing; empty where none is.
+  /// What is missing, and why; empty where nothing is.
   std::string problem() const {
-    if (asked_) return "the last sample was not answered within 5 s";
-    return failed_ == 0 ? "" : std::to_string(failed_) + " samples are missing: " + problem_;
+    std::string text = metrics_.left_out();
+    if (!text.empty() && (asked_ || failed_ > 0)) text += "; ";
+    if (asked_) return text + "the last sample was not answered within 5 s";
+    return failed_ == 0 ? text
+                        : text + std::to_string(failed_) + " samples are missing: " + problem_;
   }
-  double forwards() const { return forwards_; }
+  double forwards() const { return metrics_.forwards(); }
 
  private:
   static constexpr Nanos kPeriod = std::chrono::milliseconds(200);
-
-  /// Some servers name a counter when they first count.
-  static double since(double before, double now) { return std::isnan(before) ? now : now - before; }
 
   server::HttpLoop& http_;
   const server::Session& session_;
   std::optional<server::HttpLoop::Id> asked_;
   server::HttpAnswer page_;
-  server::ServerSample before_;
+  ServerMetrics metrics_;
   std::vector<sweep::TelemetryRow> rows_;
-  double forwards_ = sweep::kNotObserved;
   Nanos due_{0};
   int failed_ = 0;
   std::string problem_;  // of the last that failed
@@ -267,6 +259,7 @@ class ServerCell {
     call.max_tokens = spec.max_tokens;
     call.prompt = chains_ ? chains_->prompt(spec) : spec.prompt;
     if (forced_) call.forced = chains_->answer(spec);
+    metrics_.add_load(std::int64_t{call.max_tokens} + std::ssize(call.prompt));
     const std::uint64_t tag = ++last_tag_;
     running_.emplace(tag, spec);
     streams_.start(call, tag, clock_.now());

@@ -10,7 +10,13 @@ constexpr int kEventsOfAToken = 16;  // the most: bytes of characters, one by on
 }  // namespace
 
 bool Arrivals::add(const Answer& answer, engine::Nanos at) {
-  const std::array<int, 3> seen = {answer.texts, answer.blanks, answer.blank_ends};
+  if (answer.texts > 0 && seen_[kText] == 0) {
+    std::erase_if(events_,
+                  [](const Event& each) { return each.kind == kBlank && each.tokens == 0; });
+    early_ = seen_[kBlank];
+    seen_[kBlank] = 0;
+  }
+  const std::array<int, 3> seen = {answer.texts, answer.blanks - early_, answer.blank_ends};
   Event event{at, answer.tokens - tokens_, kNoChoice};
   for (const Kind kind : {kText, kBlank, kBlankEnd})
     if (seen[kind] != seen_[kind]) event.kind = kind;

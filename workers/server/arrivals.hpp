@@ -46,6 +46,7 @@ class Arrivals {
   std::vector<Event> events_;
   int tokens_ = 0;
   std::array<int, 3> seen_{};  // events of each kind
+  int early_ = 0;              // without text, before the first with text: no tokens
 };
 
 }  // namespace server

@@ -261,7 +261,10 @@ Answer Session::answer_of(const TurnCall& call) {
     http_.run_until(clock_.now() + kBetweenLooks);
     if (place_.stop.stop_requested()) throw StartAbandoned();
     const std::vector<EndedTurn> ended = streams.take_ended();
-    if (!ended.empty()) return ended.front().answer;
+    if (!ended.empty()) {
+      http_.run_until(clock_.now() + kBetweenLooks);  // the connection may end by itself
+      return ended.front().answer;
+    }
     streams.check_silence(clock_.now());
   }
 }

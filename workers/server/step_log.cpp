@@ -2,13 +2,16 @@
 
 #include <algorithm>
 #include <fstream>
+#include <iterator>
 #include <limits>
-#include <nlohmann/json.hpp>
+#include <optional>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
 
 #include "workers/engine/base/monotonic.hpp"
+#include "workers/server/dialect/shallow_json.hpp"
+#include "workers/server/http/bodies.hpp"
 
 namespace server {
 namespace {
@@ -23,7 +26,7 @@ int count_of(const json& value) {
   constexpr auto kMost = std::numeric_limits<int>::max();
   if (value.is_number_unsigned() && value.get<std::uint64_t>() <= std::uint64_t{kMost})
     return value.get<int>();
-  throw std::invalid_argument("a count is " + value.dump().substr(0, 40));
+  throw std::invalid_argument("a count is " + shown(value.dump(), 40));
 }
 
 int count_at(const json& line, const char* name) {
@@ -46,6 +49,47 @@ const json& list_at(const json& line, const char* name) {
   return *found;
 }
 
+/// Lines of a file, however long they are.
+class Lines {
+ public:
+  explicit Lines(std::istream& file) : file_(file) {}
+
+  void go_to(std::int64_t position) {
+    file_.seekg(position);
+    end_ = position;
+  }
+  /// The next one, without its end; nothing behind the last. Throws std::invalid_argument for one
+  /// that is too long or has no end.
+  std::optional<std::string_view> next() {
+    file_.getline(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+    const auto read = static_cast<std::size_t>(file_.gcount());
+    begin_ = std::exchange(end_, end_ + static_cast<std::int64_t>(read));
+    const bool has_end = !file_.fail() && !file_.eof();
+    line_ = {buffer_.data(), has_end ? read - 1 : read};
+    if (read > 0 && !has_end)
+      throw std::invalid_argument(file_.eof() ? "it is cut off" : "it is too long");
+    return read > 0 ? std::optional(line_) : std::nullopt;
+  }
+  /// The last one, also where it was refused, and its position.
+  std::string_view last() const { return line_; }
+  std::int64_t begin() const { return begin_; }
+
+ private:
+  std::istream& file_;
+  std::vector<char> buffer_ = std::vector<char>(kLongestLine + 2);
+  std::string_view line_;
+  std::int64_t begin_ = 0, end_ = 0;
+};
+
+/// The number of the line that stands at a position of a file.
+std::int64_t line_number(const std::string& path, std::int64_t position) {
+  std::ifstream file(path, std::ios::binary);
+  std::int64_t number = 1;
+  for (std::istreambuf_iterator<char> at(file), end; position > 0 && at != end; ++at, --position)
+    number += *at == '\n' ? 1 : 0;
+  return number;
+}
+
 /// Follows the requests from line to line.
 class Follower {
  public:
@@ -57,6 +101,7 @@ class Follower {
       introduce(std::stol(number), id.get<std::string>());
     const double t_s = seconds_at(line, "t");
     log_.idle = count_of(line.at("run")) == 0 && count_of(line.at("wait")) == 0;
+    if (t_s < std::exchange(last_s_, t_s)) throw std::invalid_argument("its time goes back");
     if (t_s < since_s_) return;
     LoggedStep step;
     step.plan_s = count_at(line, "plan_us") * 1e-6;
@@ -146,23 +191,20 @@ class Follower {
 
   StepLog& log_;
   double since_s_;
+  double last_s_ = std::numeric_limits<double>::lowest();
   std::unordered_map<long, Request> live_;  // by number
   std::vector<double> calls_s_;             // of schedule()
   std::vector<std::size_t> call_of_;        // by step
 };
 
 /// The first line says what the others are.
-void take_head(std::istream& file, const std::string& path, StepLog& log) {
-  std::string line;
-  std::getline(file, line);
-  const json head = json::parse(line, nullptr, false);
-  if (!head.is_object() || !head.contains("kvsweep_steps"))
-    throw std::runtime_error(path + " does not begin as kvsweep.vllm begins a log of steps");
-  if (head["kvsweep_steps"] != kVersion)
-    throw std::runtime_error(path + " is a log of steps of version " +
-                             head["kvsweep_steps"].dump().substr(0, 20) +
-                             ", and this kvsweep reads version " + std::to_string(kVersion) +
-                             ": install analysis/python of the same source");
+void take_head(Lines& lines, StepLog& log) {
+  const json head = object_of(lines.next().value_or(""), "it");
+  const json version = head.value("kvsweep_steps", json());
+  if (version != kVersion)
+    throw std::invalid_argument("it is of version " + shown(version.dump(), 20) +
+                                ", and this kvsweep reads version " + std::to_string(kVersion) +
+                                ": install analysis/python of the same source");
   log.async = head.value("async", false);
   log.block_size = count_at(head, "block_size");
 }
@@ -185,28 +227,20 @@ std::int64_t end_of_lines(const std::string& path) {
 StepLog read_step_log(const std::string& path, std::int64_t from, double since_s) {
   StepLog log;
   std::ifstream file(path, std::ios::binary);
+  Lines lines(file);
   try {
-    take_head(file, path, log);
-  } catch (const std::logic_error& error) {
-    throw std::runtime_error(path + ": its first line: " + error.what());
-  } catch (const json::exception& error) {
-    throw std::runtime_error(path + ": its first line: " + error.what());
+    take_head(lines, log);
+  } catch (const std::exception& error) {
+    throw std::runtime_error(
+        path + " does not begin as kvsweep.vllm begins a log of steps: " + error.what());
   }
-  if (from > 0) file.seekg(from);
+  if (from > 0) lines.go_to(from);
   Follower follow(log, since_s);
-  std::string line;
-  while (log.problem.empty() && std::getline(file, line)) {
-    if (file.eof()) {
-      log.problem = "its last line is cut off";
-      break;
-    }
-    try {
-      if (line.size() > kLongestLine) throw std::invalid_argument("it is too long");
-      follow.take(json::parse(line));
-    } catch (const std::exception& error) {  // of JSON, or of what stands there
-      log.problem = std::string("a line is not as expected (") + error.what() +
-                    "): " + line.substr(0, kMostShown);
-    }
+  try {
+    while (const auto line = lines.next()) follow.take(object_of(*line, "it"));
+  } catch (const std::exception& error) {  // of JSON, or of what stands there
+    log.problem = "line " + std::to_string(line_number(path, lines.begin())) +
+                  " is not as expected (" + error.what() + "): " + shown(lines.last(), kMostShown);
   }
   if (!log.problem.empty()) log.idle = false;
   follow.end();

@@ -22,6 +22,8 @@ class TurnStreams::Stream final : public HttpHandler {
   }
 
   bool on_bytes(int status, std::string_view bytes, Nanos at) override {
+    if (closed_) return true;
+    if (begin_.size() <= kMostBegin) begin_ += bytes.substr(0, kMostBegin + 1 - begin_.size());
     bytes_ += bytes.size();
     bytes_since_token_ += bytes.size();
     if (status != 200) {
@@ -33,30 +35,38 @@ class TurnStreams::Stream final : public HttpHandler {
     } catch (const std::exception& error) {
       problem_ = error.what();
     }
+    if (problem_.empty() && turn_.answer.closed) {  // the connection may stay open
+      closed_ = at;
+      end({status, ""});
+    }
     return problem_.empty();
   }
 
-  void on_end(const HttpEnd& end, Nanos) override {
-    refusal_.close(end);
-    if (problem_.empty()) problem_ = problem_at(end);
-    all_.end(*this);
+  void on_end(const HttpEnd& with, Nanos) override {
+    if (!closed_) end(with);
+    over_ = true;
+  }
+
+  /// The connection has ended, or does not although its answer has.
+  bool is_over(Nanos now) const {
+    constexpr Nanos kForEnd = std::chrono::seconds(1);
+    return over_ || (closed_ && now - *closed_ > kForEnd);
   }
 
   /// Why it is not waited for any longer; empty where it is.
   std::string impatience(Nanos now, Nanos silent) const {
     constexpr Nanos kForReasons = std::chrono::seconds(5);  // of a refusal
+    if (closed_) return {};
     if (refused_ && now - *refused_ > std::min(silent, kForReasons)) return refusal_.problem();
     const Nanos waited = now - last_token_;
     if (waited <= (bytes_ == 0 ? std::max(silent, patience_) : silent)) return {};
     const std::string for_s =
         std::to_string(waited / std::chrono::seconds(1)) + " s (server.silent_s)";
     if (bytes_ == 0) return "nothing received since it was sent, for " + for_s;
-    return (arrived_ ? "its stream has stood still for " : "no token since it was sent, for ") +
-           for_s + ", " + progress() + ", of which " + std::to_string(bytes_since_token_) +
-           " hold none";
+    return "no token for " + for_s + ' ' + progress() + "; " + std::to_string(bytes_since_token_) +
+           " bytes came without one" + not_events();
   }
 
-  HttpLoop::Id id = 0;
   TurnFailed failure(const std::string& problem) const {
     return {name_ + ": " + problem, turn_.answer.tokens};
   }
@@ -65,12 +75,21 @@ class TurnStreams::Stream final : public HttpHandler {
   EndedTurn& turn() { return turn_; }
 
  private:
+  static constexpr std::size_t kMostBegin = 300;  // shown of what is no stream of events
+
+  void end(const HttpEnd& with) {
+    refusal_.close(with);
+    if (problem_.empty()) problem_ = problem_at(with);
+    all_.end(*this);
+  }
+
   void take(std::string_view data, Nanos at) {
     const Answer& answer = turn_.answer;
+    heard_ = true;
+    if (answer.closed) return;  // nothing belongs to it behind its end
     all_.dialect_.take(data, turn_.answer);
     if (arrivals_.add(answer, at)) {
       last_token_ = at;
-      arrived_ = true;
       bytes_since_token_ = 0;
     }
     if (arrivals_.too_many())
@@ -80,19 +99,22 @@ class TurnStreams::Stream final : public HttpHandler {
 
   std::string progress() const {
     return "after " + std::to_string(std::max(turn_.answer.tokens, turn_.answer.texts)) + " of " +
-           std::to_string(wanted_) + " tokens, " + std::to_string(bytes_) + " bytes";
+           std::to_string(wanted_) + " tokens";
+  }
+
+  /// What came in place of events; empty where events did.
+  std::string not_events() const {
+    return heard_ ? "" : "; no event is in it: " + shown(begin_, kMostBegin);
   }
 
   /// What is wrong with an answer that has ended; empty where nothing is, and its times are known.
   std::string problem_at(const HttpEnd& end) {
     if (end.status != 200) return refusal_.problem();
-    if (!turn_.answer.closed || !end.error.empty()) {
-      const std::string missing = all_.dialect_.closing();
-      return "the stream stopped " + progress() +
-             (turn_.answer.closed ? "" : ", without the " + missing + " that closes it") +
-             (events_.inside_event() ? ": no empty line ends its last event" : "") +
-             (end.error.empty() ? "" : ": " + end.error);
-    }
+    if (!turn_.answer.closed)
+      return "the stream stopped " + progress() + ", " + std::to_string(bytes_) +
+             " bytes, without the " + all_.dialect_.closing() + " that closes it" +
+             (heard_ && events_.inside_event() ? ": no empty line ends its last event" : "") +
+             (end.error.empty() ? "" : ": " + end.error) + not_events();
     try {
       const std::string wrong = contradiction(turn_.answer, sent_tokens_);
       if (!wrong.empty()) return wrong;
@@ -111,9 +133,11 @@ class TurnStreams::Stream final : public HttpHandler {
   std::string name_;
   int sent_tokens_, wanted_;
   Nanos last_token_, patience_;  // before any token: when it was sent
-  bool arrived_ = false;         // a token has
   std::size_t bytes_ = 0, bytes_since_token_ = 0;
-  std::optional<Nanos> refused_;
+  std::string begin_;   // of all that came
+  bool heard_ = false;  // an event
+  std::optional<Nanos> refused_, closed_;
+  bool over_ = false;
   SseParser events_;
   Arrivals arrivals_;
   TokenTimes times_;
@@ -127,14 +151,14 @@ TurnStreams::TurnStreams(HttpLoop& http, const Dialect& dialect, const ServerCon
     : http_(http), dialect_(dialect), config_(config), url_(std::move(url)) {}
 
 TurnStreams::~TurnStreams() {
-  for (const auto& [tag, stream] : streams_) http_.cancel(stream->id);
+  for (const auto& [id, stream] : streams_) http_.cancel(id);
 }
 
 void TurnStreams::start(const TurnCall& call, std::uint64_t tag, Nanos now, Nanos patience) {
   auto stream = std::make_unique<Stream>(*this, call, tag, now, patience);
-  stream->id =
+  const HttpLoop::Id id =
       http_.start({url_ + dialect_.turn_path(), dialect_.turn_body(call, config_), true}, *stream);
-  streams_.emplace(tag, std::move(stream));
+  streams_.emplace(id, std::move(stream));
 }
 
 void TurnStreams::end(Stream& stream) {
@@ -147,13 +171,17 @@ void TurnStreams::end(Stream& stream) {
 }
 
 std::vector<EndedTurn> TurnStreams::take_ended() {
-  for (const EndedTurn& each : ended_) streams_.erase(each.tag);
   if (failure_) throw TurnFailed(*failure_);
   return std::exchange(ended_, {});
 }
 
-void TurnStreams::check_silence(Nanos now) const {
-  for (const auto& [tag, stream] : streams_) {
+void TurnStreams::check_silence(Nanos now) {
+  std::erase_if(streams_, [&](const auto& each) {
+    if (!each.second->is_over(now)) return false;
+    http_.cancel(each.first);
+    return true;
+  });
+  for (const auto& [id, stream] : streams_) {
     const std::string why = stream->impatience(now, engine::from_seconds(config_.silent_s));
     if (!why.empty()) throw stream->failure(why);
   }

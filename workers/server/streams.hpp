@@ -23,7 +23,7 @@ struct EndedTurn {
 };
 
 /// The turns in flight. A time is that of the arrival of the bytes with the token. What is wrong
-/// with a stream ends it at once.
+/// with a stream ends it at once. A turn ends with the last event of its answer.
 class TurnStreams {
  public:
   /// All references must outlive this.
@@ -36,7 +36,8 @@ class TurnStreams {
   /// The turns that have ended since the last call. Throws TurnFailed for the first that failed.
   std::vector<EndedTurn> take_ended();
   /// Throws TurnFailed when a turn has received no token for config.silent_s, whatever else came.
-  void check_silence(engine::Nanos now) const;
+  /// Closes connections that stay open behind an answer.
+  void check_silence(engine::Nanos now);
   /// Seconds between events with tokens, per token; over all turns.
   const std::vector<double>& token_gaps_s() const { return token_gaps_s_; }
   std::int64_t token_events() const { return token_events_; }
@@ -51,7 +52,7 @@ class TurnStreams {
   const Dialect& dialect_;
   const ServerConfig& config_;
   std::string url_;
-  std::map<std::uint64_t, std::unique_ptr<Stream>> streams_;  // by tag
+  std::map<HttpLoop::Id, std::unique_ptr<Stream>> streams_;  // by exchange
   std::vector<EndedTurn> ended_;
   std::optional<TurnFailed> failure_;
   std::vector<double> token_gaps_s_;

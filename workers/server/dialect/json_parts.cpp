@@ -44,7 +44,7 @@ json filled(const Scalar& value, const TurnCall& turn) {
   return std::visit([](const auto& plain) { return json(plain); }, value);
 }
 
-void append_ids(std::span<const engine::TokenId> ids, std::string& text) {
+void write_ids(std::span<const engine::TokenId> ids, std::string& text) {
   char digits[std::numeric_limits<engine::TokenId>::digits10 + 2];
   for (const engine::TokenId id : ids) {
     text.append(digits, std::to_chars(std::begin(digits), std::end(digits), id).ptr);
@@ -53,22 +53,19 @@ void append_ids(std::span<const engine::TokenId> ids, std::string& text) {
   if (!ids.empty()) text.pop_back();
 }
 
-/// Whether the value of "error" reports one: some servers send the key with every event.
-bool says_something(const json& error) {
-  return !error.empty() && error != json(false) && error != json(0) && error != json("");
+/// From 0 to the largest int.
+std::optional<int> whole_number(const json& value) {
+  if (!value.is_number()) return std::nullopt;
+  const double number = value.get<double>();
+  const bool fits =
+      number == std::floor(number) && number >= 0 && number <= std::numeric_limits<int>::max();
+  return fits ? std::optional(static_cast<int>(number)) : std::nullopt;
 }
 
-json object_of(std::string_view text, const std::string& what) {
-  using Event = json::parse_event_t;
-  const auto shallow = [&](int depth, Event event, json&) {
-    if (depth >= kDeepest && (event == Event::object_start || event == Event::array_start))
-      throw BadAnswer(what + " is JSON of more than " + std::to_string(kDeepest) + " levels");
-    return true;
-  };
-  json value = json::parse(text, shallow, false);
-  if (!value.is_object())
-    throw BadAnswer(what + " is no JSON object: " + std::string(text.substr(0, 200)));
-  return value;
+/// Whether the value of "error" reports one: some servers send the key with every event.
+bool says_something(const json& object, const char* key) {
+  const json value = object.value(key, json());
+  return !value.empty() && value != json(false) && value != json(0) && value != json("");
 }
 
 }  // namespace
@@ -76,8 +73,8 @@ json object_of(std::string_view text, const std::string& what) {
 void Dialect::take(std::string_view data, Answer& answer) const {
   try {
     take_event(data, answer);
-  } catch (const json::exception& error) {
-    throw BadAnswer(std::string("an event of its stream is not as expected: ") + error.what());
+  } catch (const json::exception&) {
+    throw BadAnswer("an event of its stream is not as expected: " + shown(data));
   }
 }
 
@@ -89,12 +86,33 @@ ServerFacts Dialect::facts(const Fetch& fetch, const ServerConfig& config) const
   }
 }
 
+json object_of(std::string_view text, const std::string& what) {
+  using Event = json::parse_event_t;
+  const auto shallow = [&](int depth, Event event, json&) {
+    if (depth >= kDeepest && (event == Event::object_start || event == Event::array_start))
+      throw BadAnswer(what + " is JSON of more than " + std::to_string(kDeepest) + " levels");
+    return true;
+  };
+  json value = json::parse(text, shallow, false);
+  if (!value.is_object()) throw BadAnswer(what + " is no JSON object: " + shown(text));
+  return value;
+}
+
+void refuse_error(const json& object) {
+  const bool is_event = object.contains("choices") || object.contains("usage");
+  const json reason = object.value("finish_reason", json());
+  const bool is_error =
+      object.value("object", json()) == "error" || object.value("type", json()) == "error" ||
+      reason == "error" || reason == "abort" ||
+      (!is_event && (says_something(object, "detail") || says_something(object, "errors") ||
+                     object.value("message", json()).is_string()));
+  if (says_something(object, "error") || is_error)
+    throw BadAnswer("it reports an error: " + shown((is_error ? object : object["error"]).dump()));
+}
+
 json event_of(std::string_view data) {
   json event = object_of(data, "an event of its stream");
-  const bool is_error = event.value("object", json()) == "error";
-  const auto error = event.find("error");
-  if (is_error || (error != event.end() && says_something(*error)))
-    throw BadAnswer("it reports an error: " + (is_error ? event : *error).dump().substr(0, 500));
+  refuse_error(event);
   return event;
 }
 
@@ -107,19 +125,25 @@ json fetched(const Fetch& fetch, const std::string& path) {
 std::optional<int> number_at(const json& object, const char* key) {
   if (!object.is_object()) return std::nullopt;
   const auto found = object.find(key);
-  if (found == object.end() || !found->is_number()) return std::nullopt;
-  const double value = found->get<double>();
-  if (value != std::floor(value) || value < 0 || value > std::numeric_limits<int>::max())
-    return std::nullopt;
-  return static_cast<int>(value);
+  return found == object.end() ? std::nullopt : whole_number(*found);
+}
+
+void append_ids(const json& list, std::vector<engine::TokenId>& ids) {
+  for (const json& each : list) {
+    const std::optional<int> id = whole_number(each);
+    if (!id)
+      throw BadAnswer("it sends " + shown(each.dump(), 40) +
+                      " as the id of a token, which is none");
+    ids.push_back(static_cast<engine::TokenId>(*id));
+  }
 }
 
 std::optional<int> count_at(const json& object, const char* key) {
   const std::optional<int> count = number_at(object, key);
   const bool given = object.is_object() && !object.value(key, json()).is_null();
   if (given && !count)
-    throw BadAnswer(std::string("it reports ") + key + " as " +
-                    object.at(key).dump().substr(0, 40) + ", which is no count of tokens");
+    throw BadAnswer(std::string("it reports ") + key + " as " + shown(object.at(key).dump(), 40) +
+                    ", which is no count of tokens");
   return count;
 }
 
@@ -127,18 +151,17 @@ std::string contradiction(const Answer& answer, int sent) {
   const auto number = [](int count) { return std::to_string(count); };
   const int prompt = answer.prompt_tokens.value_or(sent);
   if (prompt != sent)
-    return "it counts " + number(prompt) + " tokens of a prompt of which " + number(sent) +
-           " were sent: it has " + (prompt < sent ? "cut it off" : "added to it");
-  const int cached = answer.cached_tokens.value_or(0), host = answer.host_tokens.value_or(0);
-  if (cached > sent)
+    return "it reports " + number(prompt) + " prompt tokens, and " + number(sent) +
+           " were sent: it " + (prompt < sent ? "truncated" : "added to") + " the prompt";
+  if (const int cached = answer.cached_tokens.value_or(0); cached > sent)
     return "it reports " + number(cached) + " cached tokens of a prompt of " + number(sent);
-  if (host > cached)
-    return "it reports " + number(host) + " tokens from host memory, and " + number(cached) +
-           " cached ones in all";
   const int sum = sent + answer.reported_tokens.value_or(answer.tokens);
   if (answer.total_tokens.value_or(sum) != sum)
     return "it reports " + number(*answer.total_tokens) + " tokens in all, and " + number(sum) +
            " of prompt and answer";
+  if (answer.preemptions.value_or(0) > sum)
+    return "it reports " + number(*answer.preemptions) + " preemptions of a turn of " +
+           number(sum) + " tokens";
   return {};
 }
 
@@ -156,7 +179,7 @@ std::string body_with(json body, const TurnCall& turn, const ServerConfig& confi
   text.reserve(text.size() + turn.prompt.size() * kBytesOfAnId + 32);
   text.back() = ',';  // in place of the closing brace
   text += std::string("\"") + key + "\":[";
-  append_ids(turn.prompt, text);
+  write_ids(turn.prompt, text);
   return text + "]}";
 }
 

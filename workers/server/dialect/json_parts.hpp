@@ -1,15 +1,13 @@
 #pragma once
 // Private to this room: reading and writing of messages.
-#include <nlohmann/json.hpp>
-
 #include "workers/server/dialect/dialect.hpp"
+#include "workers/server/dialect/shallow_json.hpp"
 
 namespace server {
 
-inline constexpr int kDeepest = 256;  // levels of JSON: copying and writing a value recurse
-
-/// Throws BadAnswer for what is no JSON or nested deeper than kDeepest levels, and for a server's
-/// report of an error.
+/// Throws BadAnswer when an event, or a part of one, reports an error.
+void refuse_error(const nlohmann::json& object);
+/// The same, and for data that is no shallow JSON.
 nlohmann::json event_of(std::string_view data);
 /// The body of an answer. Throws BadAnswer, which names the route, when there is none.
 nlohmann::json fetched(const Fetch& fetch, const std::string& path);
@@ -17,6 +15,8 @@ nlohmann::json fetched(const Fetch& fetch, const std::string& path);
 std::optional<int> number_at(const nlohmann::json& object, const char* key);
 /// The same of an answer's own counts. Throws BadAnswer for a value that is no such number.
 std::optional<int> count_at(const nlohmann::json& object, const char* key);
+/// Adds the ids of tokens. Throws BadAnswer for what is none.
+void append_ids(const nlohmann::json& list, std::vector<engine::TokenId>& ids);
 
 /// `body` with the fields server.request.*, and with token ids under `key`, which is written last.
 std::string body_with(nlohmann::json body, const TurnCall& turn, const ServerConfig& config,

@@ -72,10 +72,10 @@ class LlamaCpp final : public Dialect {
     const auto ids = event.find("tokens");
     const auto tokens = count_at(event, "tokens_predicted");
     if (ids == event.end() || !ids->is_array() || !tokens)
-      throw BadAnswer("an event of its stream has no tokens: " + std::string(data.substr(0, 200)));
+      throw BadAnswer("an event of its stream has no tokens: " + shown(data));
     grow(answer, *tokens - static_cast<int>(ids->size()));
     answer.tokens = *tokens;
-    for (const json& id : *ids) answer.ids.push_back(id.get<engine::TokenId>());
+    append_ids(*ids, answer.ids);
   }
 
   /// Slots of a unified pool (-kvu) report the whole of it, others their own part.

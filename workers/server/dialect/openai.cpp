@@ -59,6 +59,8 @@ class OpenAi : public Dialect {
   void take_choice(const json& choice, std::optional<int> count, Answer& answer) const {
     if (!choice.is_object())
       throw BadAnswer("an event of its stream has a choice that is no object");
+    refuse_error(choice);
+    refuse_chat(choice);
     const json reason = choice.value("finish_reason", json()), text = choice.value("text", json());
     if (reason.is_string()) answer.finish_reason = reason;
     if (!take_ids(choice, answer) && count && answer.ids.empty())
@@ -67,6 +69,19 @@ class OpenAi : public Dialect {
       ++answer.texts;
     else if (choice.contains("text"))
       ++(reason.is_string() ? answer.blank_ends : answer.blanks);
+  }
+
+  /// A chunk of /v1/chat/completions in place of one of /v1/completions.
+  static void refuse_chat(const json& choice) {
+    const json delta = choice.value("delta", json::object());
+    const bool has_content = std::ranges::any_of(delta.items(), [](const auto& each) {
+      return each.key() != "role" && !each.value().empty();
+    });
+    if (!choice.contains("text") && (has_content || choice.contains("message")))
+      throw BadAnswer(
+          "it answers as /v1/chat/completions does, without the \"text\" of "
+          "/v1/completions: " +
+          shown(choice.dump()));
   }
 
   static void take_usage(const json& usage, Answer& answer) {
@@ -185,7 +200,7 @@ class Vllm final : public OpenAi {
   bool take_ids(const json& choice, Answer& answer) const override {
     const auto ids = choice.find("token_ids");
     if (ids == choice.end() || !ids->is_array()) return false;
-    for (const json& id : *ids) answer.ids.push_back(id.get<engine::TokenId>());
+    append_ids(*ids, answer.ids);
     answer.tokens += static_cast<int>(ids->size());
     return true;
   }

@@ -28,8 +28,7 @@ class SgLang final : public Dialect {
     const json meta = event.value("meta_info", json());
     const auto tokens = count_at(meta, "completion_tokens");
     if (!tokens)
-      throw BadAnswer("an event of its stream has no meta_info.completion_tokens: " +
-                      std::string(data.substr(0, 200)));
+      throw BadAnswer("an event of its stream has no meta_info.completion_tokens: " + shown(data));
     if (*tokens < answer.tokens)
       throw BadAnswer("its count of tokens goes from " + std::to_string(answer.tokens) + " to " +
                       std::to_string(*tokens));
@@ -39,13 +38,19 @@ class SgLang final : public Dialect {
     answer.prompt_tokens = count_at(meta, "prompt_tokens");
     answer.cached_tokens = count_at(meta, "cached_tokens");
     answer.host_tokens = count_at(details, "host");
-    const auto device = count_at(details, "device");
-    if (device.value_or(0) > answer.cached_tokens.value_or(0))
-      throw BadAnswer("it reports " + std::to_string(*device) + " cached tokens on the GPU, and " +
-                      std::to_string(answer.cached_tokens.value_or(0)) + " in all");
+    const std::int64_t device = count_at(details, "device").value_or(0),
+                       host = answer.host_tokens.value_or(0),
+                       storage = count_at(details, "storage").value_or(0);
+    if (const int all = answer.cached_tokens.value_or(0); device + host + storage > all)
+      throw BadAnswer("it reports " + std::to_string(device) + " cached tokens on the GPU, " +
+                      std::to_string(host) + " in host memory and " + std::to_string(storage) +
+                      " in storage, and " + std::to_string(all) + " in all");
     answer.preemptions = count_at(meta, "num_retractions");
     const json reason = meta.value("finish_reason", json());
-    if (reason.is_object()) answer.finish_reason = reason.value("type", "");
+    if (!reason.is_object()) return;
+    answer.finish_reason = reason.value("type", "");
+    if (answer.finish_reason == "abort")
+      throw BadAnswer("it reports an error: " + shown(reason.dump()));
   }
 
   ServerFacts ask_facts(const Fetch& fetch, const ServerConfig&) const override {
@@ -87,7 +92,7 @@ class SgLang final : public Dialect {
     if (ids == event.end() || !ids->is_array()) return;
     // With --stream-output they are the new ones alone.
     if (static_cast<int>(ids->size()) == answer.tokens) answer.ids.clear();
-    for (const json& id : *ids) answer.ids.push_back(id.get<engine::TokenId>());
+    append_ids(*ids, answer.ids);
   }
 };
 

@@ -1,3 +1,4 @@
+#include "workers/server/http/bodies.hpp"
 #include "workers/server/http/loop.hpp"
 
 namespace server {
@@ -16,12 +17,11 @@ void HttpAnswer::close(const HttpEnd& with) {
 }
 
 std::string HttpAnswer::problem() const {
-  constexpr std::size_t kMost = 300;
   if (!end.error.empty() && end.status == 0) return end.error;
   if (!end.error.empty() && end.status == 200)
     return "its answer stopped after " + std::to_string(body.size()) + " bytes: " + end.error;
   std::string text = "HTTP " + std::to_string(end.status);
-  if (!body.empty()) text += ": " + body.substr(0, kMost);
+  if (!body.empty()) text += ": " + shown(body);
   if (!end.error.empty()) text += " (" + end.error + ')';
   return text;
 }

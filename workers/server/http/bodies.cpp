@@ -1,5 +1,7 @@
 #include "workers/server/http/bodies.hpp"
 
+#include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
 #include <utility>
@@ -11,6 +13,23 @@ namespace {
 constexpr std::string_view kMark = "\xef\xbb\xbf";
 
 }  // namespace
+
+std::string shown(std::string_view text, std::size_t most) {
+  constexpr char kHex[] = "0123456789abcdef";
+  std::size_t end = std::min(most, text.size());
+  while (end < text.size() && end > 0 && (text[end] & 0xC0) == 0x80) --end;  // a whole character
+  std::string result;
+  for (const char c : text.substr(0, end)) {
+    const auto byte = static_cast<unsigned char>(c);
+    if (c == '\n')
+      result += "\\n";
+    else if (byte < 0x20 || byte == 0x7F)
+      result += {'\\', 'x', kHex[byte >> 4], kHex[byte & 15]};
+    else
+      result += c;
+  }
+  return end < text.size() ? result + "..." : result;
+}
 
 void SseParser::feed(std::string_view bytes, const OnData& on_data) {
   // A byte order mark before the first line is no part of it.
@@ -44,17 +63,19 @@ void SseParser::feed(std::string_view bytes, const OnData& on_data) {
 }
 
 void SseParser::end_line(std::string_view line, const OnData& on_data) {
-  constexpr std::string_view kData = "data";
   if (line.empty()) {
+    if (is_error_) throw BadAnswer("it reports an error: " + shown(data_));
     if (has_data_) on_data(data_);
     data_.clear();
     has_data_ = false;
     return;
   }
   const std::size_t colon = std::min(line.find(':'), line.size());
-  if (line.substr(0, colon) != kData) return;
+  const std::string_view field = line.substr(0, colon);
   line.remove_prefix(std::min(colon + 1, line.size()));
   if (line.starts_with(' ')) line.remove_prefix(1);
+  if (field == "event") is_error_ = line == "error";
+  if (field != "data") return;
   if (has_data_) data_ += '\n';
   data_ += line;
   has_data_ = true;
@@ -80,12 +101,13 @@ MetricsPage::MetricsPage(std::string_view text) {
 }
 
 double MetricsPage::sum(const std::string& name, std::string_view label) const {
+  constexpr double kNoNumber = std::numeric_limits<double>::infinity();
   double sum = 0;
   bool found = false;
   if (const auto metric = series_.find(name); metric != series_.end()) {
     for (const auto& [labels, value] : metric->second) {
       if (labels.find(label) == std::string::npos) continue;
-      sum += value;
+      sum += std::isnan(value) ? kNoNumber : value;
       found = true;
     }
   }
