@@ -223,6 +223,16 @@ def victims():
     expect_equal(steered("fcfs").policy, Order.FCFS, "order of victims of fcfs")
 
 
+@case("requests that name no job take the numbers of those that have ended, so that a server may run for long")
+def long_running():
+    scheduler = steered("job_fcfs")
+    for number in range(5):
+        request = scheduler.add(f"request {number}", now_s=number)
+        scheduler.serve()
+        scheduler.end(request, now_s=number)
+    expect_equal(scheduler.kvsweep_policy.next_job, 1, "numbers")
+
+
 @case("an aborted request leaves the queue, and its job ends")
 def aborted():
     scheduler = steered("fcfs", "max_active_programs=1")

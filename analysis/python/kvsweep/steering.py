@@ -107,6 +107,7 @@ class Policy:
         self.limit_ns, self.spent_ns = float(os.environ.get("KVSWEEP_POLICY_S", 0.1)) * 1e9, 0
         self.jobs, self.tools, self.turns, self.requests, self.pins = {}, {}, {}, {}, {}
         self.next_turn = self.next_job = 0
+        self.free_jobs = []  # numbers of requests that named none, and have ended
         self.changes, self.kept = (PinChange * 64)(), []
         setup = Setup(self.pool.num_gpu_blocks - 1, scheduler.block_size)
         error = ctypes.create_string_buffer(1000)
@@ -155,7 +156,9 @@ class Policy:
         number, job = STRAY, None
         if label is not None:
             job = self.jobs.get(label[0])
-        if job is None:
+        if job is None and label is None and self.free_jobs:
+            job = Job(self.free_jobs.pop(), now)
+        elif job is None:
             job = Job(self.next_job, now)
             self.next_job += 1
         tool = -1
@@ -191,9 +194,11 @@ class Policy:
         self.queue.waiting.pop(turn.id, None)
         del self.turns[request.request_id], self.requests[request.request_id]
         label = label_of(request)
-        if label is None or aborted or turn.last:
-            self.jobs.pop(label and label[0], None)
-        else:
+        if label is None:
+            self.free_jobs.append(turn.job)
+        elif aborted or turn.last:
+            self.jobs.pop(label[0], None)
+        elif label[0] in self.jobs:
             self.jobs[label[0]].tokens = request.num_tokens
 
     # Pins.
