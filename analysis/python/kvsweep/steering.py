@@ -23,17 +23,16 @@ import time
 import vllm
 
 VERSION = 1
-LAYOUT = {"id": ctypes.c_uint64, "arrival_ns": ctypes.c_int64, "job_arrival_ns": ctypes.c_int64, "job": ctypes.c_uint32}
-LAYOUT.update((name, ctypes.c_int32) for name in (
-    "number", "last", "tool", "priority", "prompt_tokens", "earlier_tokens", "output_tokens", "max_output_tokens", "computed_tokens",
-    "preemptions", "pinned"))
 STRAY = -1
 OUR_ID = re.compile(r"(?:cmpl-|chatcmpl-)?(.+)-t(\d+)(?:-\d+)?(?:-[0-9a-f]{8})?")
 ENDED_ITSELF = ("FINISHED_STOPPED", "FINISHED_LENGTH_CAPPED", "FINISHED_REPETITION")
 
 
 class Turn(ctypes.Structure):
-    _fields_ = list(LAYOUT.items())
+    _fields_ = [("id", ctypes.c_uint64), ("arrival_ns", ctypes.c_int64), ("job_arrival_ns", ctypes.c_int64), ("job", ctypes.c_uint32)] + [
+        (name, ctypes.c_int32) for name in (
+            "number", "last", "tool", "priority", "prompt_tokens", "earlier_tokens", "output_tokens", "max_output_tokens",
+            "computed_tokens", "preemptions", "pinned")]
 
 
 class Setup(ctypes.Structure):
@@ -153,10 +152,8 @@ class Policy:
     # What happens to requests.
     def arrive(self, request):
         label, now = label_of(request), self.now()
-        number, job = STRAY, None
-        if label is not None:
-            job = self.jobs.get(label[0])
-        if job is None and label is None and self.free_jobs:
+        number, job = STRAY, None if label is None else self.jobs.get(label[0])
+        if label is None and self.free_jobs:
             job = Job(self.free_jobs.pop(), now)
         elif job is None:
             job = Job(self.next_job, now)
@@ -302,11 +299,9 @@ class Queue:
 
     def peek_request(self):
         front = self.front()
-        if front is not None:
-            return self.waiting[front]
-        if self.stock is not None:
+        if front is None and self.stock is not None:
             return self.stock.peek_request()
-        raise IndexError("peek from an empty queue")
+        return self.waiting[front]
 
     def pop_request(self):
         front = self.front()
