@@ -72,7 +72,7 @@ Texts cost_model_errors(std::span<const RateRow> rows) {
                       " were fitted with older kernels than this program's";
   }
   if (!servers.empty())
-    lines.push_back("modelled by measured, fitted to steps of " + listed(servers) +
+    lines.push_back("cost model measured, fitted to steps of " + listed(servers) +
                     " itself: docs/studies/vllm-h200.md has its errors");
   return lines;
 }

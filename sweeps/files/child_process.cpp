@@ -42,29 +42,24 @@ void write_text(int descriptor, std::string_view text) {
   }
 }
 
-using Deadline = std::optional<std::chrono::steady_clock::time_point>;
+using Wait = std::optional<std::chrono::milliseconds>;
 
-/// Waits until something can be read. False: the deadline has passed.
-bool can_read(int descriptor, Deadline deadline) {
-  using std::chrono::milliseconds;
-  for (;;) {
-    int wait_ms = -1;
-    if (deadline) {
-      const auto left = *deadline - std::chrono::steady_clock::now();
-      wait_ms = static_cast<int>(std::chrono::ceil<milliseconds>(left).count());
-      if (wait_ms <= 0) return false;
-    }
-    pollfd polled{descriptor, POLLIN, 0};
-    if (::poll(&polled, 1, wait_ms) > 0) return true;
-  }
+/// Waits until something can be read. False: nothing could be for so long.
+bool can_read(int descriptor, Wait most) {
+  pollfd polled{descriptor, POLLIN, 0};
+  int ready = -1;
+  do {
+    ready = ::poll(&polled, 1, most ? static_cast<int>(most->count()) : -1);
+  } while (ready < 0 && errno == EINTR);
+  return ready > 0;
 }
 
-/// Empty: the deadline has passed before the end of the text.
-std::optional<std::string> read_text(int descriptor, Deadline deadline) {
+/// Empty: nothing came for so long.
+std::optional<std::string> read_text(int descriptor, Wait most) {
   std::string text;
   char block[4096];
   for (;;) {
-    if (!can_read(descriptor, deadline)) return std::nullopt;
+    if (!can_read(descriptor, most)) return std::nullopt;
     const ssize_t read = ::read(descriptor, block, sizeof block);
     if (read < 0 && errno == EINTR) continue;
     if (read <= 0) return text;
@@ -145,10 +140,7 @@ ChildEnd run_program(std::vector<std::string> words, const std::string& log,
   }
 }
 
-ChildReport report_of_child(const std::function<std::string()>& work,
-                            std::optional<std::chrono::milliseconds> most) {
-  Deadline deadline;
-  if (most) deadline = std::chrono::steady_clock::now() + *most;
+ChildReport report_of_child(const std::function<std::string()>& work, Wait most) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw FileError("make", "a pipe", errno);
   Descriptor from(ends[0]), to(ends[1]);
@@ -165,7 +157,7 @@ ChildReport report_of_child(const std::function<std::string()>& work,
     return exit_code;
   });
   to.close();
-  std::optional<std::string> text = read_text(from.get(), deadline);
+  std::optional<std::string> text = read_text(from.get(), most);
   if (!text) return {"", child.kill()};
   return {std::move(*text), child.wait()};
 }

@@ -52,8 +52,8 @@ struct ChildReport {
 };
 
 /// Runs `work` in a child and returns its text. An exception ends the child with exit code 1 and
-/// its message as the text. A child that has not ended after `most` is killed (SIGKILL), whatever
-/// still holds its pipe.
+/// its message as the text. A child that writes nothing for `most` is killed (SIGKILL), whatever
+/// else still holds its pipe.
 ChildReport report_of_child(const std::function<std::string()>& work,
                             std::optional<std::chrono::milliseconds> most = {});
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <cerrno>
 
 #include "sweeps/files/durable_file.hpp"
 
@@ -53,6 +54,12 @@ std::string culprit(const std::string& reason, const std::string& tried) {
 int quoted_errno(const std::string& reason) {
   const std::size_t at = reason.find(kErrno);
   return at == std::string::npos ? 0 : std::atoi(reason.c_str() + at + kErrno.size());
+}
+
+/// What HDF5 and its filters say of memory that they did not get.
+bool is_out_of_memory(const std::string& reason) {
+  return reason.find("memory allocation failed") != std::string::npos ||
+         reason.find("inflateInit() failed") != std::string::npos;
 }
 
 /// UTF-8 of up to `longest` bytes, and a zero byte.
@@ -125,6 +132,7 @@ H5Space scalar_space() { return {H5Screate(H5S_SCALAR), "make a scalar space"}; 
 hid_t h5_check(hid_t status, const std::string& tried) {
   if (status >= 0) return status;
   const std::string reason = last_reason();
+  if (is_out_of_memory(reason)) throw_read_error("read", culprit(reason, tried), ENOMEM);
   const int number = quoted_errno(reason);
   if (number == 0) throw H5Error("cannot " + tried + ": " + reason);
   const std::string file = culprit(reason, tried);
