@@ -254,3 +254,21 @@ TEST_CASE("time before admission is queue time", "[engine]") {
   CHECK((request.time.queue == 3 * step && request.time.prefill == step));
   CHECK((request.admitted == 3 * step && request.first_token == 4 * step));
 }
+
+TEST_CASE("requests that preempt each other for ever end with an error") {
+  support::EngineWorldConfig config;
+  config.engine.kv = {.num_blocks = 12, .block_size = 4, .prefix_caching = false};
+  config.engine.scheduler = {.max_num_batched_tokens = 8,
+                             .max_num_seqs = 2,
+                             .max_model_len = 44,
+                             .long_prefill_token_threshold = 4,
+                             .reserve_full_sequence = false};
+  config.policy.order = "priority";
+  config.engine.async_scheduling = GENERATE(false, true);
+  support::EngineWorld world(config);
+  const support::Tokens a = support::tokens(36, 1), b = support::tokens(36, 2);
+  world.submit(a, 2);
+  const engine::RequestId id = world.submit(b, 2);
+  CHECK_THROWS_WITH(world.run_until_finished(id),
+                    Catch::Matchers::Contains("preempt each other for ever"));
+}

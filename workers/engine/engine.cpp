@@ -185,6 +185,7 @@ void Engine::trace_step(Nanos start) {
   empty_steps_ = stalls ? empty_steps_ + 1 : 0;
   if (empty_steps_ > 1)
     throw std::logic_error("the engine stalls: requests wait, nothing runs, nothing was admitted");
+  require_progress();
   trace_evictions();
   stamp_events(start);
   trace_.plan = &plan_;
@@ -200,6 +201,17 @@ void Engine::trace_step(Nanos start) {
   trace_.host_blocks = host.used_blocks;
   trace_.host_capacity = host.capacity_blocks;
   trace_.evictions = kv_.evictions();
+}
+
+/// Under some orders equal requests preempt each other's prefills for ever.
+void Engine::require_progress() {
+  constexpr std::size_t kMost = 100'000;
+  const bool samples = std::ranges::any_of(plan_.scheduled, &ScheduledRequest::samples);
+  fruitless_preemptions_ = samples ? 0 : fruitless_preemptions_ + plan_.preempted.size();
+  if (fruitless_preemptions_ > kMost)
+    throw InputError("requests preempt each other for ever: " + std::to_string(kMost) +
+                     " preemptions without a token; the queue order ranks equal requests so that "
+                     "neither can end");
 }
 
 /// Stamps the events since the last call with this time.

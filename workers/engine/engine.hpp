@@ -66,6 +66,7 @@ class Engine {
   void trace_step(Nanos start);
   void trace_evictions();
   void stamp_events(Nanos at);
+  void require_progress();
 
   EngineConfig config_;
   Clock& clock_;
@@ -89,6 +90,7 @@ class Engine {
   std::uint64_t pin_changes_shown_ = 0;  // by the last trace
   Nanos last_end_{0};                    // of the last step that was applied
   int empty_steps_ = 0;
+  std::size_t fruitless_preemptions_ = 0;  // since a token was sampled
 };
 
 }  // namespace engine

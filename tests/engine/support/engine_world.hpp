@@ -66,7 +66,7 @@ class EngineWorld {
   }
   /// Steps until the request is finished, and returns its final state.
   engine::Request run_until_finished(engine::RequestId id) {
-    for (int i = 0; i < 100'000; ++i) {
+    for (int i = 0; i < 1'000'000; ++i) {
       for (const engine::Request* r : engine.step().finished)
         if (r->id == id) return *r;
     }
