@@ -439,9 +439,9 @@ TEST_CASE("the archive of a sweep can be replaced while HDF5 readers hold it ope
   ArchiveWorld world(2);
   world.open();
   world.commit(0);
-  const H5File reader(H5Fopen(world.path().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open");
+  const H5File reader(H5Fopen(world.path().c_str(), H5F_ACC_RDONLY, h5_access().get()), "open");
   world.run_all({1});
-  const H5File after(H5Fopen(world.path().c_str(), H5F_ACC_RDONLY, H5P_DEFAULT), "open");
+  const H5File after(H5Fopen(world.path().c_str(), H5F_ACC_RDONLY, h5_access().get()), "open");
   CHECK(read_integer_attribute(reader.get(), "n_ok") == 0);
   CHECK(read_integer_attribute(after.get(), "n_ok") == 2);
   CHECK(read_integer_attribute(after.get(), "complete") == 1);
