@@ -47,9 +47,8 @@ Texts cost_model_errors(std::span<const RateRow> rows) {
     for (const PolicyCells& policy : row.policies) {
       const ConfiguredCell& cell = *policy.repeats.front();
       if (cell.record->backend != "sim") continue;
-      const std::string server = shown(cell.value("sim.server"));
-      if (!server.empty() && server != "-") {
-        add_once(servers, server);
+      if (const auto server = cell.value("sim.server"); server && *server != sweep::Value("none")) {
+        add_once(servers, shown(server));
         continue;
       }
       const std::string model = shown(cell.value("sim.cost_model"));

@@ -111,7 +111,7 @@ def damaged_chunk():
         for words in ["export", "a.h5", "--table", "steps"], ["trace", "a.h5", "0", "--steps"]:
             outcome = folder.start(*words).wait()
             expect_equal(outcome.code, BAD_ARCHIVE, f"exit code of {words}, {outcome}")
-            expect_in("a.h5 is damaged: cannot read the column dur_s", outcome.err, "message")
+            expect_in("a.h5 is damaged: cannot read the column steps/dur_s", outcome.err, "message")
             expect_in("`kvsweep check ARCHIVE` lists what is damaged", outcome.err, "hint")
             expect_in("--fresh", outcome.err, "hint")
         check = folder.start("check", "a.h5").wait()

@@ -182,13 +182,14 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend, Pr
   config.model = model.shape;
   config.gpu = backends::scaled(config.gpu, bind_scale(in, backend));
   const std::string server = in.text("sim.server");
+  const bool is_server = server != "none" && backend == "sim";
   config.cost_model =
       in.text("sim.cost_model",
-              server.empty() ? backends::usual_cost_model(config.gpu, config.model) : "measured");
+              is_server ? "measured" : backends::usual_cost_model(config.gpu, config.model));
   if (backend != "sim") config.cost_model = "kernels";  // what policies are told of the card
   config.transformer = bind_transformer(in, backend, model, profiles);
   config.engine = bind_engine(in, config, profiles);
-  if (!server.empty()) use_steps_of(in, server, config);
+  if (is_server) use_steps_of(in, server, config);
   const int vocabulary = config.transformer ? model.shape.vocab : 0;
   config.workload = bind_workload(in, config, vocabulary);
   config.policy_name = in.text("policy");

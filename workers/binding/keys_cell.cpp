@@ -43,9 +43,9 @@ std::vector<KeyRow> rows_of_hardware() {
                "constants that were published or measured for the card and model."},
       {.name = "sim.server",
        .type = AnyText{},
-       .fallback = value(""),
+       .fallback = value("none"),
        .where = "backend = sim",
-       .neutral = "",
+       .neutral = "none",
        .says =
            "A server whose steps the cost model measured follows in place of this engine's: its "
            "name in the card's profile, as vllm 0.26."},
