@@ -36,7 +36,7 @@ for (let i = 0; i < 3; ++i) {
 const figure = (name) => median(opened.map((each) => each[name])).toFixed(0).padStart(7);
 console.log(`load ${loadavg().map((each) => each.toFixed(1)).join(" ")} on ${cpus().length} processors`);
 console.log(`opening                  ${figure("wall")} ms wall ${figure("cpu")} ms of processor time`);
-console.log(`  until it answers       ${figure("first")} ms wall; KV events follow`);
+console.log(`  until it answers       ${figure("first")} ms wall`);
 const last = opened.at(-1);
 
 // Each returns the time from the event to the frame that shows its effect.
