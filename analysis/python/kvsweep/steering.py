@@ -9,9 +9,9 @@
 
 A request names its job by vllm_xargs: job_id, and is_last_step and tool where they are known; or by the id that kvsweep's client
 gives it (JOB-tTURN). A request that names none is served in order of arrival, whatever the admission. What the policy decides goes
-through vLLM's own structures: `waiting` is a queue in the policy's order that shows only requests that it admits, `priority` says who
-is preempted, a pin is a reference to the blocks of a finished request. A policy that fails or takes too long is left behind, once,
-with a warning: the scheduler goes on as the stock one.
+through vLLM's own structures: `waiting` is a queue in the policy's order that shows only requests that it admits, `priority` says
+which request is preempted, a pin is a reference to the blocks of a finished request. A policy that fails or takes too long is left
+behind, once, with a warning: the scheduler goes on as the stock one.
 """
 import ctypes
 import logging
