@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <cstring>
 #include <iostream>
+#include <new>
 #include <sstream>
 #include <stdexcept>
 #include <system_error>
@@ -66,6 +67,8 @@ ExitCode report_failure() {
     return fail(sweep::is_denied(error.error_number) ? kUsage : kInternalError, error.what());
   } catch (const std::system_error& error) {
     return fail(sweep::is_denied(error.code().value()) ? kUsage : kInternalError, error.what());
+  } catch (const std::bad_alloc&) {
+    return fail(kInternalError, "out of memory");
   } catch (const std::exception& error) {
     return fail(kInternalError, error.what());
   }
