@@ -173,6 +173,17 @@ TEST_CASE("a host tier under vllm-0.33 is that of its connector, asynchronously 
   CHECK_THAT(simple.set("policy.store", "all").refusal(), Catch::Matchers::Contains("\"eager\""));
 }
 
+TEST_CASE("a simulated vLLM 0.26 has its connector and hands out blocks without content first") {
+  Cell cell = Cell().set("gpu", "h200-141gb").set("policy", "cpu_offload").set("dram_gib", 16);
+  cell.set("sim.server", "vllm 0.26").set("engine.async_scheduling", true);
+  const auto& engine = cell.config().engine;
+  CHECK(engine.tier.kind == engine::TierKind::connector);
+  CHECK(engine.tier.by_touches);
+  CHECK_FALSE(engine.tier.store_outputs);
+  CHECK(engine.kv.partial_blocks_first);
+  CHECK_FALSE(cell.set("engine.scheduler", "vllm-0.33").config().engine.tier.by_touches);
+}
+
 TEST_CASE("engine.watermark is a share of the pool with the null block, in whole blocks") {
   Cell cell = Cell().set("engine.scheduler", "vllm-0.33").set("engine.kv_tokens", 160'000);
   const auto& engine = cell.set("engine.watermark", 0.01).config().engine;

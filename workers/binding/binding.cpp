@@ -194,7 +194,7 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend, Pr
   config.workload = bind_workload(in, config, vocabulary);
   config.policy_name = in.text("policy");
   config.policy = bind_policy(in, config.engine);
-  config.engine.kv.partial_blocks_first = config.policy.eviction == "partial_first" ||
+  config.engine.kv.partial_blocks_first = config.policy.eviction == "partial_first" || is_server ||
                                           config.engine.scheduler.version == engine::Version::v0_33;
   config.link = bind_tier(in, config);
   if (config.engine.tier.kind == engine::TierKind::connector &&

@@ -47,8 +47,9 @@ std::vector<KeyRow> rows_of_hardware() {
        .where = "backend = sim",
        .neutral = "none",
        .says =
-           "A server whose steps the cost model measured follows in place of this engine's: its "
-           "name in the card's profile, as vllm 0.26."},
+           "A server whose steps the cost model measured follows in place of this engine's, and "
+           "whose connector policy.tier offload is: its name in the card's profile, as vllm "
+           "0.26."},
       {.name = "sim.link",
        .type = OneOf{{"card", "infinite"}},
        .fallback = value("card"),

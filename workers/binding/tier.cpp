@@ -9,6 +9,13 @@ using engine::TierKind;
 
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
 
+/// vLLM's own tier: that of its newest scheduler, and of the servers whose steps were measured.
+bool has_connector(ParamBinder& in) {
+  if (in.text("engine.scheduler") == "vllm-0.33") return true;
+  return in.text("sim.server") != "none" && in.text("policy.prefetch") == "none" &&
+         in.text("policy.store") == "eager";
+}
+
 TierKind kind_of(ParamBinder& in) {
   const std::string tier = in.text("policy.tier");
   const std::string preemption = in.text("policy.preemption");
@@ -16,8 +23,7 @@ TierKind kind_of(ParamBinder& in) {
     in.fail("policy.preemption",
             "swaps into host memory of its own and cannot go with tier \"" + tier + "\"");
   if (preemption != "recompute") return TierKind::swap;
-  const bool newest = in.text("engine.scheduler") == "vllm-0.33";
-  return tier == "offload"   ? newest ? TierKind::connector : TierKind::offload
+  return tier == "offload"   ? has_connector(in) ? TierKind::connector : TierKind::offload
          : tier == "lmcache" ? TierKind::lmcache
                              : TierKind::none;
 }
@@ -30,6 +36,7 @@ void bind_offload(ParamBinder& in, engine::TierConfig& tier) {
                     : store == "second_turn" ? engine::StoreMode::second_turn
                                              : engine::StoreMode::eager;
   tier.tail_store = in.boolean("policy.tail_store");
+  tier.by_touches = in.text("engine.scheduler") != "vllm-0.33";
   const engine::Nanos cost = engine::from_seconds(in.number("policy.connector_cost_s"));
   if (tier.kind == TierKind::offload || connector) tier.schedule_overhead = cost;
 }

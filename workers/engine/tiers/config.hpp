@@ -35,6 +35,7 @@ struct TierConfig {
   // connector
   bool store_outputs = false;  // also store blocks with generated tokens
   bool arc = false;            // evict by ARC
+  bool by_touches = false;     // vLLM 0.26: LRU by look-ups and copies
   int store_threshold = 0;     // a block is stored when it is offered so often
 
   // swap

@@ -10,7 +10,7 @@ ConnectorTier::ConnectorTier(const TierConfig& config, KvCache& kv, BlockCopier&
     : config_(config),
       kv_(kv),
       host_(static_cast<int>(config.host_blocks), config.arc, config.eviction, kv.prefix_cache(),
-            config.store_threshold),
+            config.store_threshold, config.by_touches),
       transfers_(config.transfers, copier),
       events_(events),
       allocated_(static_cast<std::size_t>(kv.num_usable()) + 1) {
@@ -50,6 +50,7 @@ HostHit ConnectorTier::find(Request& request, int gpu_tokens) {
     if (state == HostStore::State::absent) break;
     pending |= state == HostStore::State::writing || host_.being_read(content);
   }
+  host_.touch(std::span<const ContentId>(request.contents).first(static_cast<std::size_t>(end)));
   return pending ? HostHit{.ask_again = true} : HostHit{.tokens = (i - first) * kv_.block_size()};
 }
 
@@ -166,6 +167,7 @@ void ConnectorTier::store(Client& client, std::span<const ContentId> contents,
   if (!stored) return failed_stores_.push_back(client.id);
   client.cursor = end;
   if (stored->empty()) return;
+  host_.touch(contents);
   auto job = std::make_unique<Job>(Job{.number = num_jobs_++,
                                        .client = &client,
                                        .request = nullptr,

@@ -8,11 +8,12 @@
 namespace engine {
 
 HostStore::HostStore(int num_slots, bool arc, HostEviction* rule, const PrefixCache& numbers,
-                     int threshold)
+                     int threshold, bool by_touches)
     : arc_(arc),
       rule_(rule),
       numbers_(numbers),
       threshold_(threshold),
+      by_touches_(by_touches),
       slots_(static_cast<std::size_t>(num_slots)) {}
 
 HostSlot HostStore::slot_of(ContentId content) const { return by_content_.at(index(content)); }
@@ -67,7 +68,7 @@ std::optional<std::span<const HostStore::Stored>> HostStore::offer(
   for (Stored& each : stored_) {
     each.slot = take_slot();
     insert(content_at(each.position), each.slot, by,
-           arc_ ? Rank{++ranks_, 0} : Rank{uses.rank, -each.position});
+           arc_ || by_touches_ ? Rank{++ranks_, 0} : Rank{uses.rank, -each.position});
     uses.at(each.position) |= HostUse::inserted;
   }
   return stored_;
@@ -78,7 +79,7 @@ void HostStore::use(ContentId content, int position, HostUse& uses) {
   std::uint8_t& flags = uses.at(position);
   if ((flags & HostUse::seen) != 0) return;
   flags |= HostUse::seen;
-  if (arc_) return;
+  if (arc_ || by_touches_) return;
   if (uses.rank == 0) uses.rank = ++ranks_;
   const auto slot = by_content_.find(index(content));
   if (slot == by_content_.end()) return;
@@ -230,13 +231,16 @@ HostSlot HostStore::begin_read(ContentId content, int position, HostUse& uses) {
 
 void HostStore::end_read(ContentId content) {
   const HostSlot slot = slot_of(content);
-  if (--at(slot).readers == 0 && rule_ != nullptr) rule_->on_released(slot);
+  if (--at(slot).readers > 0) return;
+  if (by_touches_) move_to(slot, false, {++ranks_, 0});
+  if (rule_ != nullptr) rule_->on_released(slot);
 }
 
 void HostStore::end_write(ContentId content, bool intact) {
   const HostSlot slot = slot_of(content);
   if (!intact) return remove(slot);
   at(slot).readers = 0;
+  if (by_touches_) move_to(slot, false, {++ranks_, 0});
   if (rule_ != nullptr) rule_->on_stored(slot, numbers_.hash_of(content));
 }
 
@@ -246,9 +250,19 @@ void HostStore::drop(ContentId content) {
   remove(slot);
 }
 
+void HostStore::touch(std::span<const ContentId> contents) {
+  if (!by_touches_) return;
+  for (const ContentId content : std::views::reverse(contents)) {
+    const auto slot = by_content_.find(index(content));
+    if (slot != by_content_.end() && at(slot->second).readers == 0)
+      move_to(slot->second, false, {++ranks_, 0});
+  }
+}
+
 /// Blocks of the request rank anew, the end of its context first; by ARC those that it found, and
 /// did not store itself, count as used again.
 void HostStore::finish(std::span<const ContentId> contents, const HostUse& uses) {
+  if (by_touches_) return;
   for (std::size_t i = std::min(contents.size(), uses.blocks.size()); i-- > 0;) {
     const std::uint8_t flags = uses.blocks[i];
     const auto slot = by_content_.find(index(contents[i]));

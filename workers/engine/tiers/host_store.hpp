@@ -34,7 +34,7 @@ class HostStore {
   /// With `arc` by ARC, otherwise by LRU, or by the borrowed rule. A content is stored at its
   /// `threshold`-th offer.
   HostStore(int num_slots, bool arc, HostEviction* rule, const PrefixCache& numbers,
-            int threshold = 0);
+            int threshold = 0, bool by_touches = false);
 
   enum class State : std::uint8_t { absent, writing, ready };
   State state(ContentId content) const;
@@ -67,6 +67,9 @@ class HostStore {
   void end_write(ContentId content, bool intact);
   /// The content turned out to be unreadable.
   void drop(ContentId content);
+  /// vLLM 0.26: moves what nothing reads or writes to the end of the order, the end of the context
+  /// first.
+  void touch(std::span<const ContentId> contents);
   /// The request has ended, and offers nothing any more.
   void finish(std::span<const ContentId> contents, const HostUse& use);
 
@@ -115,6 +118,7 @@ class HostStore {
   HostEviction* rule_;
   const PrefixCache& numbers_;
   int threshold_;
+  bool by_touches_;
   std::vector<Slot> slots_;
   std::unordered_map<std::uint32_t, HostSlot> by_content_;
   std::unordered_map<std::uint32_t, int> offered_;  // times that a content was offered
