@@ -6,17 +6,18 @@
     archive.table("steps", cell=3).dur_s.describe()
     archive.xarray("jct_wall_mean_s").mean("seed")
     kvsweep.ratio_of(a, b)       # Series by seed: ratio, 95 % interval and p-value, as `kvsweep compare` computes them
-    kvsweep.write_trace(requests, "requests.jsonl")   # a trace to replay (docs/traces.md)
+    kvsweep.traces.from_frame(requests, "T.jsonl.gz")   # a trace to replay (docs/traces.md)
 """
 import importlib
 
-_MODULE_OF = {"Archive": "archive", "open": "archive", "decide": "estimates", "mean_interval": "estimates",
-              "ratio_of": "estimates", "write_trace": "traces"}
+_MODULE_OF = {"Archive": "archive", "open": "archive", "decide": "estimates", "mean_interval": "estimates", "ratio_of": "estimates"}
 __all__ = sorted(_MODULE_OF)
 
 
 def __getattr__(name):
     """Loads what is asked for: kvsweep.vllm, inside a server, needs neither h5py nor pandas."""
+    if name == "traces":
+        return importlib.import_module(".traces", __name__)
     if name not in _MODULE_OF:
         raise AttributeError(f"module 'kvsweep' has no attribute '{name}'")
     return getattr(importlib.import_module("." + _MODULE_OF[name], __name__), name)

@@ -140,37 +140,6 @@ class Package(unittest.TestCase):
         with self.assertRaises(OSError):
             kvsweep.open(self.dir / "s.toml")
 
-    def requests(self):
-        return pd.DataFrame({
-            "request_id": ["a0", "a1", "b0"], "session_id": ["a", "a", "b"], "wait_for": [None, ["a0"], None],
-            "start_ms": [0, np.nan, 0], "tool_wait_ms": [np.nan, 2500, np.nan], "input_length": np.array([130, 200, 64]),
-            "output_length": [8, 5, 3], "block_size": 64, "hash_ids": [np.array([1, 2]), [1, 2, 2**64 - 1], np.array([9], dtype=np.uint64)],
-            "tool": ["Bash", None, None]})
-
-    def test_a_data_frame_of_requests_is_written_as_a_trace_that_kvsweep_reads(self):
-        kvsweep.write_trace(self.requests(), self.dir / "rows.jsonl")
-        rows = [json.loads(line) for line in (self.dir / "rows.jsonl").read_text().splitlines()]
-        self.assertEqual(rows[1], {"request_id": "a1", "session_id": "a", "wait_for": ["a0"], "tool_wait_ms": 2500, "input_length": 200,
-                                   "output_length": 5, "block_size": 64, "hash_ids": [1, 2, 2**64 - 1]})
-        subprocess.run([program, "workload", "--check", "rows.jsonl"], cwd=self.dir, check=True, capture_output=True)
-        subprocess.run([program, "workload", "--to", "mooncake", "rows.jsonl", "-o", "back.jsonl"], cwd=self.dir, check=True, capture_output=True)
-        back = [json.loads(line) for line in (self.dir / "back.jsonl").read_text().splitlines()]
-        for name in ("input_length", "output_length", "block_size"):
-            self.assertEqual([row[name] for row in back], [row[name] for row in rows], name)
-        self.assertEqual([len(row["hash_ids"]) for row in back], [len(row["hash_ids"]) for row in rows])
-        self.assertEqual(back[0]["tool"], "Bash")
-        self.assertEqual(back[1]["tool_wait_ms"], 2500)
-
-    def test_a_request_that_no_trace_has_is_named_and_nothing_is_written(self):
-        for column, value, message in (("input_length", -1, "row 0: input_length must be a whole number"), ("hash_ids", 3, "row 0: hash_ids must be a list"),
-                                       ("output_length", None, "row 0: output_length is missing"), ("tool_wait_ms", "2 s", "row 0: tool_wait_ms must be"),
-                                       ("lenght", 3, "no column lenght; allowed: input_length")):
-            with self.assertRaisesRegex(ValueError, message):
-                kvsweep.write_trace(self.requests().assign(**{column: value}), self.dir / "refused.jsonl")
-        with self.assertRaisesRegex(ValueError, "needs the column hash_ids"):
-            kvsweep.write_trace(self.requests().drop(columns="hash_ids"), self.dir / "refused.jsonl")
-        self.assertFalse((self.dir / "refused.jsonl").exists())
-
     def test_panels_hold_cells_of_one_gpu_and_kind(self):
         self.assertEqual([panel.gpu for panel in self.panels], ["h100-80gb", "h200-141gb"])
         self.assertEqual({panel.kind for panel in self.panels}, {"MODELLED (sim, published)"})

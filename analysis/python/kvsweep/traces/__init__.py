@@ -1,0 +1,118 @@
+"""Traces of others, as the one that kvsweep reads (docs/traces.md).
+
+    python3 -m kvsweep.traces FILE -o T.jsonl.gz     # what FILE is, is read off its first row
+    kvsweep.traces.convert("chats.json", "T.jsonl.gz", tokenizer="tokenizer.json")
+    kvsweep.traces.from_frame(frame, "T.jsonl.gz")   # a data frame with the columns of any format, or of formats/table.py
+"""
+import itertools
+import os
+
+from . import formats, sources
+from .blocks import BlockPaths
+from .chats import Chats
+from .formats import converter
+from .messages import Chat, Message
+from .trace import Job, Notes, Refused, TraceFile, Turn
+
+__all__ = ["Chat", "Job", "Message", "Refused", "Turn", "convert", "converter", "from_frame"]
+
+
+class Context:
+    """What a converter is given: `notes` for what it leaves out or assumes, `rows` and `columns` as the user asked for."""
+
+    def __init__(self, notes, chats, rows="auto", columns=None):
+        self.notes, self.chats, self.rows, self.columns = notes, chats, rows, columns or {}
+        self.numbers = itertools.count()   # ids of segments
+        self.blocks = {}
+
+    def blocks_of(self, name):
+        return self.blocks.setdefault(name, BlockPaths(self.numbers))
+
+
+def convert(path, out, format=None, tokenizer=None, template=None, strict=False, rows="auto", columns=None):
+    """Converts a file or a folder. Returns the first line of the trace, or raises Refused."""
+    path, notes = str(path), Notes(strict)
+    files, skipped = sources.files_of(path)
+    if skipped:
+        notes.leave_out("files of the folder", "their names end as no trace's does", count=len(skipped))
+    source = {"file": os.path.basename(os.path.abspath(path)), "sha256": sources.digest(path, files)}
+    return _convert(((name, sources.rows(name, notes)) for name in files), out, source, notes, format, tokenizer, template, rows, columns)
+
+
+def from_frame(frame, out, format=None, tokenizer=None, template=None, strict=False, rows="auto", columns=None):
+    """Converts the rows of a data frame; what is None or NaN is left out of a row."""
+    notes = Notes(strict)
+    return _convert([("the data frame", sources.frame_rows(frame))], out, {"file": "a data frame"}, notes, format, tokenizer, template, rows, columns)
+
+
+def _convert(files, out, source, notes, format, tokenizer, template, rows, columns):
+    chats = Chats(notes, tokenizer, template)
+    context = Context(notes, chats, rows, columns)
+    found = formats.named(format) if format else None
+    if columns and not found:
+        found = formats.named("table")
+    trace = TraceFile(out)
+    try:
+        all_rows = _Rows(files, notes, found)
+        for place, item in _items(all_rows, context):
+            with notes.reading(_Place(place)):
+                for each in item if isinstance(item, list) else [item]:
+                    trace.add(chats.job(each, place) if isinstance(each, Chat) else each)
+    except BaseException:
+        trace.spool.close()
+        raise
+    if not trace.counts["jobs"]:
+        trace.spool.close()
+        reasons = "; ".join(f"{line['what']}: {line['count']}, {line['why']}" + (f" ({line['first'][0]})" if line.get("first") else "") for line in notes.lines())
+        raise Refused(f"{source['file']}: holds no job" + (f". Left out: {reasons}" if reasons else ""))
+    return trace.finish({"source": source, "converter": all_rows.format.name, **chats.head()}, notes)
+
+
+class _Place:
+    def __init__(self, place):
+        self.place = place
+
+
+class _Rows:
+    """The rows of all files, which are of one format: that of the first row."""
+
+    def __init__(self, files, notes, format):
+        self.files, self.notes, self.format, self.asked = files, notes, format, format is not None
+
+    def __iter__(self):
+        for path, rows in self.files:
+            first = next(rows, None)
+            if first is None:
+                continue
+            if not self.asked:
+                try:
+                    own = formats.detected(first, path)
+                except Refused as problem:
+                    if self.format is None:
+                        raise
+                    own = problem
+                if self.format is None:
+                    self.format = own
+                elif own is not self.format:
+                    self.notes.leave_out("files of another format", f"the folder's first file is {self.format.name}", place=os.path.basename(path))
+                    continue
+            yield first
+            yield from rows
+
+
+def _items(rows, context):
+    """Yields (place, job or chat)."""
+    stream = iter(rows)
+    first = next(stream, None)
+    if first is None:
+        return
+    stream = itertools.chain([first], stream)
+    if rows.format.whole:
+        yield from rows.format.convert(stream, context)
+        return
+    for row in stream:
+        item = None
+        with context.notes.reading(row):
+            item = rows.format.convert(row, context)
+        if item is not None:
+            yield row.place, item

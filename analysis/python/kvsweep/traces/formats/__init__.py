@@ -1,0 +1,65 @@
+"""The formats that are understood, one file each. A format is a function with a test that tells its rows from others'."""
+import importlib
+import importlib.util
+import os
+import pkgutil
+from dataclasses import dataclass
+
+from ..trace import Refused
+
+FORMATS = {}
+
+
+@dataclass
+class Format:
+    name: str
+    detect: object      # detect(row): whether a file that begins with this row is of the format
+    convert: object     # convert(row, context): a Job, a Chat, a list of them or None; or convert(rows, context) yields them
+    whole: bool
+    rank: int           # formats of a lower rank are asked first
+    summary: str
+
+
+def converter(name, detect, whole=False, rank=1):
+    """Makes a function a converter, which is called for each row, or with `whole` once with all rows of the files."""
+    def register(function):
+        FORMATS[name] = Format(name, detect, function, whole, rank, (function.__doc__ or "").strip().partition("\n")[0])
+        return function
+
+    return register
+
+
+def known():
+    """All formats, in the order in which they are asked."""
+    for module in pkgutil.iter_modules(__path__):
+        importlib.import_module("." + module.name, __name__)
+    return sorted(FORMATS.values(), key=lambda each: each.rank)
+
+
+def detected(row, path):
+    for each in known():
+        try:
+            if each.detect(row):
+                return each
+        except (TypeError, AttributeError, KeyError, IndexError):
+            continue
+    raise Refused(f"{path}: is of no known format; its first row has {', '.join(map(str, list(row)[:12]))}; known: {', '.join(each.name for each in known())}; "
+                  "a table of turns names its columns by --columns")
+
+
+def named(name):
+    """A known format, or the one that a Python file adds."""
+    if name.endswith(".py"):
+        before = {each.name for each in known()}
+        if not os.path.exists(name):
+            raise Refused(f"--format {name}: there is no such file")
+        spec = importlib.util.spec_from_file_location("kvsweep_traces_added", name)
+        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+        added = [each for each in FORMATS.values() if each.name not in before]
+        if not added:
+            raise Refused(f"--format {name}: adds no converter; it needs a function under @converter(name, detect)")
+        return added[-1]
+    formats = {each.name: each for each in known()}
+    if name not in formats:
+        raise Refused(f"--format is {name!r}; allowed: {', '.join(formats)}, or a Python file with a converter")
+    return formats[name]

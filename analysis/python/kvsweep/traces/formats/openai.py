@@ -1,0 +1,93 @@
+"""OpenAI messages, a chat a row: SWE-smith and other training sets, logs of requests, files of the batch API.
+
+Source: platform.openai.com/docs/api-reference (chat and responses); huggingface.co/datasets/SWE-bench/SWE-smith-trajectories (messages may be JSON
+text). A row is a chat: messages, or body.messages and body.input of a batch file; an id, traj_id, instance_id or custom_id; tools or functions:
+schemas, part of the system message. turns[k]: of the k-th answer, exec_s: seconds of the tool that it called. response.choices[0].message is the
+answer to a request; output_length: its tokens, where its text is not recorded (AIPerf, with timestamp in ms and text_input). Of Responses: instructions, input (a text or items: message, reasoning, function_call, function_call_output) and output.
+Cannot tell: times, unless messages have a timestamp or turns exec_s; tokens of images.
+"""
+from ..messages import Chat, Message, messages_of, name_of
+from ..trace import Refused
+from . import converter
+from .fields import count, number
+
+
+def _detect(row):
+    body = row.get("body") if isinstance(row.get("body"), dict) else row
+    return "messages" in body or "text_input" in body or ("input" in body and isinstance(body["input"], list) and "output" in {**row, **body}) or isinstance(row.get("body"), dict) and "input" in body
+
+
+@converter("openai", _detect, rank=6)
+def chat(row, context):
+    """OpenAI messages and Responses: SWE-smith, batch files, logs of requests."""
+    body = {**row, **row["body"]} if isinstance(row.get("body"), dict) else row
+    notes = context.notes
+    if "messages" in body:
+        messages = messages_of(body["messages"], notes, row.place)
+    else:
+        messages = _items(body["input"] if "input" in body else body["text_input"], notes, row.place)
+    for key in ("system", "instructions"):
+        if body.get(key):
+            messages = messages_of([{"role": "system", "content": body[key]}], notes, row.place) + messages
+    messages += _answer(body, notes, row.place)
+    length = count(row, "output_length", "output_tokens", needed=False)
+    if length and messages[-1].role != "assistant":
+        messages.append(Message("assistant", tokens=length))
+    if not any(message.role == "assistant" for message in messages):
+        raise Refused("has no answer: nothing says how long it was")
+    tools = body.get("tools") or body.get("functions") or []
+    found = Chat(name_of(row), messages, tools=tools if isinstance(tools, list) else [tools])
+    if length and number(row, "timestamp") is not None:
+        found.arrival_s = number(row, "timestamp") / 1e3   # as AIPerf has it beside a length
+    _turns(body, found, notes)
+    return found
+
+
+def _answer(body, notes, place):
+    """The answer to a request that is recorded beside it."""
+    response = body.get("response")
+    response = response.get("body", response) if isinstance(response, dict) else body
+    if isinstance(response.get("choices"), list) and response["choices"]:
+        return messages_of([response["choices"][0]["message"]], notes, place)
+    if isinstance(response.get("output"), list):
+        return _items(response["output"], notes, place)
+    return []
+
+
+def _items(items, notes, place):
+    """Messages of the Responses API: what follows each other without an input between is one answer."""
+    if isinstance(items, str):
+        return messages_of([{"role": "user", "content": items}], notes, place)
+    found = []
+    for item in items:
+        kind = item.get("type", "message")
+        if kind == "message":
+            new = messages_of([item], notes, place)
+        elif kind.endswith("_call_output"):
+            new = messages_of([{"role": "tool", "content": item.get("output")}], notes, place)
+        else:
+            new = messages_of([{"role": "assistant", "content": [item]}], notes, place)
+        if found and new and found[-1].role == new[0].role == "assistant":
+            found[-1].text += new[0].text
+            found[-1].reasoning += new[0].reasoning
+            found[-1].calls += new[0].calls
+        else:
+            found += new
+    return found
+
+
+def _turns(body, chat, notes):
+    """Tool times: those of turn k are the gap before turn k + 1."""
+    turns = body.get("turns")
+    answers = sum(message.role == "assistant" and not message.is_demo for message in chat.messages)
+    if not isinstance(turns, list):
+        return
+    if len(turns) > answers:
+        raise Refused(f"turns has {len(turns)} entries for {answers} answers")
+    for number_, turn in enumerate(turns):
+        if not isinstance(turn, dict):
+            continue
+        if turn.get("exec_s") is not None:
+            chat.gaps[number_ + 1] = number(turn, "exec_s")
+        if turn.get("llm_created") is not None:
+            notes.leave_out("turns[].llm_created", "it says when an answer was made, not when its request was sent")

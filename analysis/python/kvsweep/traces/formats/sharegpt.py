@@ -1,0 +1,33 @@
+"""ShareGPT and its variants: conversations of from and value.
+
+Source: huggingface.co/datasets/anon8231489123/ShareGPT_Vicuna_unfiltered, and what LLaMA-Factory calls sharegpt.
+conversations (or items): from: human, user, gpt, assistant, chatgpt, bing, bard, system, tool, function_call (JSON of a call), observation; or role
+and content; value: the text. system: a system prompt; tools: schemas, as JSON text.
+Cannot tell: times.
+"""
+from ..messages import Chat, messages_of, name_of
+from . import converter
+
+
+def _list(row):
+    return next((row[key] for key in ("conversations", "items") if isinstance(row.get(key), (list, str))), None)
+
+
+@converter("sharegpt", lambda row: _list(row) is not None and "requests" not in row, rank=5)
+def chat(row, context):
+    """ShareGPT, its roles and its system and tools beside."""
+    records = _list(row)
+    if not records:
+        context.notes.leave_out("conversations without an answer", "there is nothing to replay", place=row.place)
+        return None
+    kept = [record for record in records if record.get("value", record.get("content")) is not None] if isinstance(records, list) else records
+    if len(kept) < len(records):
+        context.notes.leave_out("messages without a text", "the recording has null for them", count=len(records) - len(kept), place=row.place)
+    messages = messages_of(kept, context.notes, row.place)
+    if row.get("system"):
+        messages = messages_of([{"role": "system", "content": row["system"]}], context.notes) + messages
+    if not any(message.role == "assistant" for message in messages):
+        context.notes.leave_out("conversations without an answer", "there is nothing to replay", place=row.place)
+        return None
+    tools = row.get("tools") or []
+    return Chat(name_of(row), messages, tools=tools if isinstance(tools, list) else [tools])

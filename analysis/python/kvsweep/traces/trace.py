@@ -1,0 +1,220 @@
+"""Jobs and turns as docs/traces.md has them, and the file that holds them."""
+import gzip
+import json
+import os
+import tempfile
+from dataclasses import dataclass, field
+
+VERSION = 1
+MOST_TOKENS = 1 << 26
+LATEST_S = 1e9
+MOST_BYTES = 30 << 20
+MOST_REASONS = 20
+EPOCH_S = 1e8   # a later time counts from 1970, an earlier one from the start of the recording
+LABELS = ("system", "user", "assistant", "tool_call", "tool_result", "role", "synthesized")
+
+
+class Refused(Exception):
+    """What cannot be converted: a row, which is counted and left out, or the whole file."""
+
+
+@dataclass
+class Turn:
+    """One request and its answer. A segment is (id, tokens) or (id, tokens, label); the id None is equal to no other."""
+    prompt: list
+    answer: list
+    extends: object = None     # turn k with its answer, or (k, tokens)
+    after: list = None         # None: the turn before
+    gap_s: float = None
+    start_s: float = None      # from the job's arrival
+    api_s: float = None
+    agent: str = None
+    tool: str = None
+
+
+@dataclass
+class Job:
+    name: str
+    turns: list = field(default_factory=list)
+    arrival_s: float = None
+
+
+def tokens_of(segments):
+    return sum(segment[1] for segment in segments)
+
+
+def lengths(job):
+    """Tokens of each turn's prompt and answer. Refuses what the format does not have."""
+    if not job.turns:
+        raise Refused("has no answer")
+    found = []
+    for number, turn in enumerate(job.turns):
+        prompt, answer = tokens_of(turn.prompt), tokens_of(turn.answer)
+        if turn.extends is not None:
+            base = turn.extends if isinstance(turn.extends, int) else turn.extends[0]
+            if not 0 <= base < number:
+                raise Refused(f"turn {number} extends {base}, which is no turn before it")
+            prompt += sum(found[base]) if isinstance(turn.extends, int) else turn.extends[1]
+        if not (prompt >= 1 and answer >= 1 and prompt + answer <= MOST_TOKENS):
+            raise Refused(f"turn {number} has {prompt} tokens of prompt and {answer} of answer; allowed: from 1 each to {MOST_TOKENS} together")
+        for name in ("gap_s", "start_s", "api_s"):
+            _check_seconds(f"turn {number}: {name}", getattr(turn, name))
+        found.append((prompt, answer))
+    if job.arrival_s is not None and job.arrival_s < EPOCH_S:
+        _check_seconds("arrival_s", job.arrival_s)
+    return found
+
+
+def _check_seconds(what, value):
+    if value is not None and not 0 <= value <= LATEST_S:
+        raise Refused(f"{what} is {value}; allowed: seconds from 0 to 1e9")
+
+
+class Notes:
+    """What the first line says: what was left out and why, what was assumed."""
+
+    def __init__(self, strict=False):
+        self.strict = strict
+        self.left_out = {}   # (what, why): {"count": ..., "tokens": ..., "first": [places]}
+        self.counted = {}    # sentence behind a number: the number
+
+    def leave_out(self, what, why, tokens=0, place=None, count=1):
+        if (what, why) not in self.left_out and sum(known == what for known, _ in self.left_out) >= MOST_REASONS:
+            why = "for further reasons"
+        entry = self.left_out.setdefault((what, why), {"count": 0, "tokens": 0, "first": []})
+        entry["count"] += count
+        entry["tokens"] += tokens
+        if place and len(entry["first"]) < 3:
+            entry["first"].append(str(place))
+
+    def assume(self, sentence, count=0):
+        """With a count, the sentence begins with the number of times."""
+        self.counted[sentence] = self.counted.get(sentence, 0) + count
+
+    def assumed(self):
+        return [f"{count} {sentence}" if count else sentence for sentence, count in self.counted.items()]
+
+    def reading(self, row):
+        """`with notes.reading(row):` counts a row that cannot be read, and goes on."""
+        return _Reading(self, getattr(row, "place", None))
+
+    def lines(self):
+        listed = []
+        for (what, why), entry in self.left_out.items():
+            line = {"what": what, "count": entry["count"], "why": why}
+            if entry["tokens"]:
+                line["tokens"] = entry["tokens"]
+            if entry["first"]:
+                line["first"] = entry["first"]
+            listed.append(line)
+        return listed
+
+
+class _Reading:
+    def __init__(self, notes, place):
+        self.notes, self.place = notes, place
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, kind, problem, _):
+        if kind is None or not issubclass(kind, (Refused, KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError)):
+            return False
+        why = f"has no {problem.args[0]}" if kind is KeyError and problem.args else str(problem)[:200]
+        if kind is RecursionError:
+            why = "is nested too deeply"
+        if self.notes.strict:
+            raise Refused(f"{self.place}: {why}") from problem
+        self.notes.leave_out("rows that cannot be read", why, place=self.place)
+        return True
+
+
+class TraceFile:
+    """Writes jobs as they come; the first line, which counts them, is put in front at the end."""
+
+    def __init__(self, path):
+        self.path = str(path)
+        self.counts = dict.fromkeys(("jobs", "turns", "prompt_tokens", "answer_tokens", "arrivals", "gaps", "starts"), 0)
+        self.names = set()
+        self.arrivals = []
+        self.spool = tempfile.TemporaryFile("w+", encoding="utf-8", dir=os.path.dirname(os.path.abspath(self.path)))
+
+    def add(self, job):
+        """Returns the job's lengths, as `lengths` does. A name that is taken gets a number."""
+        found = lengths(job)
+        turns = _json([_turn_line(turn) for turn in job.turns])
+        if len(turns) > MOST_BYTES:
+            raise Refused(f"is a job of {len(turns)} bytes; allowed: {MOST_BYTES}")
+        name, number = _name(job.name), 1
+        while name in self.names:
+            number += 1
+            name = f"{_name(job.name)}#{number}"
+        self.names.add(name)
+        self.arrivals.append(job.arrival_s)
+        self.spool.write(f"{_json(name)}\t{turns}\n")
+        counts = self.counts
+        counts["jobs"] += 1
+        counts["turns"] += len(job.turns)
+        counts["prompt_tokens"] += sum(prompt for prompt, _ in found)
+        counts["answer_tokens"] += sum(answer for _, answer in found)
+        counts["arrivals"] += job.arrival_s is not None
+        counts["gaps"] += sum(turn.gap_s is not None for turn in job.turns)
+        counts["starts"] += sum(turn.start_s is not None for turn in job.turns)
+        return found
+
+    def finish(self, head, notes):
+        """Puts the file in place, whole or not at all."""
+        first = {"kvsweep_trace": VERSION, **head, "counts": self.counts, "left_out": notes.lines(), "assumed": notes.assumed()}
+        partial = f"{self.path}.partial"
+        try:
+            with open(partial, "wb") as file, gzip.GzipFile("", "wb", 6, file, 0) if self.path.endswith(".gz") else file as out:
+                out.write((json.dumps(first, ensure_ascii=False) + "\n").encode())
+                self._copy(out)
+            os.replace(partial, self.path)
+        finally:
+            self.spool.close()
+            if os.path.exists(partial):
+                os.remove(partial)
+        return first
+
+    def _copy(self, out):
+        """Times since 1970 count from the first job."""
+        earliest = min((arrival for arrival in self.arrivals if arrival is not None), default=0)
+        origin = earliest if earliest >= EPOCH_S else 0
+        self.spool.seek(0)
+        for line, arrival in zip(self.spool, self.arrivals):
+            name, _, turns = line.partition("\t")
+            arrived = f'"arrival_s":{_json(_short(arrival - origin))},' if arrival is not None else ""
+            out.write(f'{{"job":{name},{arrived}"turns":{turns[:-1]}}}\n'.encode())
+
+
+def _name(value):
+    """Within the 200 bytes that the format allows, with room for a number."""
+    return str(value).encode(errors="replace")[:180].decode(errors="ignore")
+
+
+def _json(value):
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+def _turn_line(turn):
+    line = {}
+    if turn.extends is not None:
+        line["extends"] = turn.extends
+    if turn.after is not None:
+        line["after"] = turn.after
+    for name in ("gap_s", "start_s", "api_s"):
+        if getattr(turn, name) is not None:
+            line[name] = _short(getattr(turn, name))
+    for name in ("agent", "tool"):
+        if getattr(turn, name):
+            line[name] = _name(getattr(turn, name))
+    line["prompt"] = turn.prompt
+    line["answer"] = turn.answer
+    return line
+
+
+def _short(seconds):
+    """Whole nanoseconds, without a needless fraction."""
+    rounded = round(seconds, 9)
+    return int(rounded) if rounded == int(rounded) else float(rounded)

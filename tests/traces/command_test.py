@@ -1,0 +1,104 @@
+"""The command, its inputs and its refusals, and data frames."""
+import gzip
+import json
+import lzma
+import os
+import pathlib
+import subprocess
+import sys
+
+from world import FOLDER, PACKAGE, Trace, case, expect, expect_equal, expect_in, main, package, traces, written
+
+ROWS = [{"timestamp": 1000 * n, "input_length": 600, "output_length": 5, "hash_ids": [1, n]} for n in range(3)]
+
+
+def run(*arguments, code=0):
+    found = subprocess.run([sys.executable, "-B", "-m", "kvsweep.traces", *map(str, arguments)], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+    expect_equal(found.returncode, code, f"exit code ({found.stderr})")
+    return found
+
+
+@case("the command writes a trace, says what it took, and describes it")
+def command():
+    out = pathlib.Path(FOLDER.name) / "out.jsonl.gz"
+    found = run(written(ROWS), "-o", out, "--check")
+    expect_in("mooncake: 3 jobs, 3 turns, 1800 tokens of prompts, 15 of answers", found.stderr, "what it took")
+    expect_in("prefix hit of a cache that never forgets: 56.9 % of prompt tokens", found.stdout, "description")
+    expect_in("arrivals from s", found.stdout, "drawing")
+    first = json.loads(gzip.open(out, "rt").readline())
+    expect_equal((first["kvsweep_trace"], first["source"]["file"], len(first["source"]["sha256"]), first["converter"]), (1, "rows.jsonl", 64, "mooncake"), "first line")
+    expect(first["counts"]["arrivals"] == 3, "counts")
+
+
+@case("the same input gives the same bytes")
+def repeatable():
+    outs = [pathlib.Path(FOLDER.name) / name for name in ("one.jsonl.gz", "two.jsonl.gz")]
+    for out in outs:
+        traces.convert(written(ROWS), out)
+    expect_equal(outs[0].read_bytes(), outs[1].read_bytes(), "bytes")
+
+
+@case("what cannot be converted is one sentence and exit code 2, and leaves no file")
+def refused():
+    out = pathlib.Path(FOLDER.name) / "none.jsonl"
+    for arguments, sentence in (([written(ROWS), "-o", out, "--format", "x"], "--format is 'x'; allowed:"), (["nowhere.jsonl", "-o", out], "nowhere.jsonl: there is no such file"),
+                                ([written("a b c\n", "a.txt"), "-o", out], "is neither JSON nor a table"), ([written("", "e.jsonl"), "-o", out], "e.jsonl: is empty"),
+                                ([written([{"a": 1}], "odd.jsonl"), "-o", out], "is of no known format; its first row has a; known:"), ([written(ROWS)], "-o names the trace, or --check"),
+                                ([written(b"PK\x03\x04xx", "z.jsonl"), "-o", out], "is packed as zip"), ([written(ROWS), "-o", "/nowhere/x.jsonl"], "No such file or directory"),
+                                ([written(gzip.compress(json.dumps(ROWS[0]).encode() * 99)[:-9], "cut.jsonl"), "-o", out], "cannot be read")):
+        expect_in(sentence, run(*arguments, code=2).stderr, "message")
+        expect(not out.exists() and not list(out.parent.glob("*.partial")), "no file")
+
+
+@case("inputs may be packed, spread over a folder, or of several formats there")
+def inputs():
+    data = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
+    for name, packed in (("a.jsonl.gz", gzip.compress(data)), ("a.jsonl.xz", lzma.compress(data)), ("a.json", json.dumps(ROWS).encode())):
+        path = pathlib.Path(FOLDER.name) / name
+        path.write_bytes(packed)
+        expect_equal(len(Trace(path).jobs), 3, name)
+    folder = pathlib.Path(FOLDER.name) / "folder"
+    for name, content in (("folder/a.jsonl", data), ("folder/deep/b.jsonl", data), ("folder/c.jsonl", b'{"conversations": []}\n'), ("folder/README.md", b"words")):
+        written(content, name)
+    trace = Trace(folder)
+    expect_equal((len(trace.jobs), trace.left_out("files of another format"), trace.left_out("files of the folder")), (6, 1, 1), "files")
+
+
+@case("Parquet and zstd are read where their packages are, else one sentence names them")
+def packages():
+    for name, data, lacking in (("a.parquet", b"PAR1xxxx", "pyarrow"), ("a.jsonl.zst", b"\x28\xb5\x2f\xfdxxxx", "zstandard")):
+        code = f"import sys; sys.modules[{lacking!r}] = None; from kvsweep.traces.__main__ import main; main()"
+        found = subprocess.run([sys.executable, "-B", "-c", code, str(written(data, name)), "--check"], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+        expect_equal((found.returncode, found.stderr.count("\n")), (2, 1), found.stderr)
+        expect_in(f"needs the Python package {lacking}, which is not installed", found.stderr, "message")
+    data = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
+    path = pathlib.Path(FOLDER.name) / "b.jsonl.zst"
+    path.write_bytes(package("zstandard").ZstdCompressor().compress(data))
+    expect_equal(len(Trace(path).jobs), 3, "zstd")
+    parquet = package("pyarrow.parquet")
+    parquet.write_table(package("pyarrow").Table.from_pylist(ROWS), str(path.with_suffix(".parquet")))
+    expect_equal(Trace(path.with_suffix(".parquet")).hits, [[0], [512], [512]], "Parquet")
+
+
+@case("the package needs nothing but Python's library for formats without texts")
+def imports():
+    code = ("import sys\nfor name in 'h5py numpy pandas matplotlib tiktoken tokenizers jinja2 pyarrow zstandard'.split(): sys.modules[name] = None\n"
+            "from kvsweep.traces.__main__ import main\nmain()")
+    subprocess.run([sys.executable, "-B", "-c", code, str(written(ROWS)), "--check"], check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+
+
+@case("the rows of a data frame are a trace, whatever numpy makes of them")
+def frames():
+    pandas, numpy = package("pandas"), package("numpy")
+    frame = pandas.DataFrame({"request_id": ["a0", "a1", "b0"], "session_id": ["a", "a", "b"], "wait_for": [None, ["a0"], None], "start_ms": [0, numpy.nan, 0],
+                              "tool_wait_ms": [numpy.nan, 2500, numpy.nan], "input_length": numpy.array([130, 200, 64]), "output_length": [8, 5, 3], "block_size": 64,
+                              "hash_ids": [numpy.array([1, 2]), [1, 2, 2**63], numpy.array([9], dtype=numpy.uint64)], "tool": ["Bash", None, None]})
+    out = pathlib.Path(FOLDER.name) / "frame.jsonl"
+    trace = object.__new__(Trace)
+    trace.first = traces.from_frame(frame, out)
+    trace.read(out)
+    expect_equal((trace.prompts, trace.hits, trace.of("gap_s"), trace.of("tool")), ([[130, 200], [64]], [[0, 128], [0]], [None, 2.5], ["Bash", None]), "the trace")
+
+
+if __name__ == "__main__":
+    main()
