@@ -43,7 +43,7 @@ def bad_rows():
 def burst():
     header = "Timestamp,Session ID,Elapsed time,Model,Request tokens,Response tokens,Total tokens,Log Type\n"
     trace = converted(header + "5,a,1,M,472,18,490,C\n45,a,1,M,1087,0,1087,C\n118,b,1,M,417,276,693,C\n118,b,1,M,0,0,0,A\n", "burst.csv")
-    expect_equal(([job["arrival_s"] for job in trace.jobs], trace.prompts), ([5, 118], [[472], [417]]), "requests")
+    expect_equal(([job["arrival_s"] for job in trace.jobs], trace.prompts), ([0, 113], [[472], [417]]), "requests")
     expect_equal(trace.left_out("failed requests"), 2, "failures")
     expect(trace.assumes("requests of a session are jobs of their own"), "sessions")
 

@@ -137,7 +137,7 @@ def _job_of(requests, growing, size):
         agents.append(None if number == 0 else agents[base] if base is not None else request.agent or request.name)
         start_s = request.start_s
         if start_s is None and None not in (request.at_s, first.at_s) and len(requests) > 1:
-            start_s = max(0.0, request.at_s - first.at_s)
+            start_s = float(max(0, request.at_s - first.at_s))
         gap_s = request.gap_s
         if gap_s is None and base is not None and request.after == [base] and None not in (start_s, job.turns[base].start_s, job.turns[base].api_s):
             gap_s = max(0.0, start_s - job.turns[base].start_s - job.turns[base].api_s)

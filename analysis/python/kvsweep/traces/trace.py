@@ -10,7 +10,6 @@ MOST_TOKENS = 1 << 26
 LATEST_S = 1e9
 MOST_BYTES = 30 << 20
 MOST_REASONS = 20
-EPOCH_S = 1e8   # a later time counts from 1970, an earlier one from the start of the recording
 LABELS = ("system", "user", "assistant", "tool_call", "tool_result", "role", "synthesized")
 
 
@@ -60,14 +59,13 @@ def lengths(job):
         for name in ("gap_s", "start_s", "api_s"):
             _check_seconds(f"turn {number}: {name}", getattr(turn, name))
         found.append((prompt, answer))
-    if job.arrival_s is not None and job.arrival_s < EPOCH_S:
-        _check_seconds("arrival_s", job.arrival_s)
+    _check_seconds("arrival_s", job.arrival_s, 1e10)   # it may count from 1970
     return found
 
 
-def _check_seconds(what, value):
-    if value is not None and not 0 <= value <= LATEST_S:
-        raise Refused(f"{what} is {value}; allowed: seconds from 0 to 1e9")
+def _check_seconds(what, value, most=LATEST_S):
+    if value is not None and not 0 <= value <= most:
+        raise Refused(f"{what} is {value}; allowed: seconds from 0 to {most:g}")
 
 
 class Notes:
@@ -178,9 +176,8 @@ class TraceFile:
         return first
 
     def _copy(self, out):
-        """Times since 1970 count from the first job."""
-        earliest = min((arrival for arrival in self.arrivals if arrival is not None), default=0)
-        origin = earliest if earliest >= EPOCH_S else 0
+        """Arrivals count from the first one."""
+        origin = min((arrival for arrival in self.arrivals if arrival is not None), default=0)
         self.spool.seek(0)
         for line, arrival in zip(self.spool, self.arrivals):
             name, _, turns = line.partition("\t")

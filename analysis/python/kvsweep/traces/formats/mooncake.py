@@ -9,6 +9,7 @@ the rows of a session are what each turn adds to the history.
 Cannot tell: texts, and which part of a prompt is the answer before it. An answer of 0 tokens may be a failure or a prefill alone.
 """
 import itertools
+from fractions import Fraction
 
 from ..requests import Request, Requests
 from ..trace import Refused
@@ -41,14 +42,14 @@ def _time_unit(rows):
     """Milliseconds, but fractions that rush by are seconds, and larger numbers are time since 1970."""
     times = [row[key] for row in rows for key in ("timestamp", "created_time") if isinstance(row.get(key), (int, float)) and row[key] == row[key]]
     if not times:
-        return 1e-3, None
+        return Fraction(1, 1000), None
     if max(times) >= 1e17:
-        return 1e-9, "timestamps are nanoseconds since 1970"
+        return Fraction(1, 10**9), "timestamps are nanoseconds since 1970"
     if max(times) >= 1e14:
-        return 1e-6, "timestamps are microseconds since 1970"
+        return Fraction(1, 10**6), "timestamps are microseconds since 1970"
     if any(time % 1 for time in times) and max(times) - min(times) < 5 * len(times):
         return 1, "timestamps are seconds: as milliseconds, which they are named, more than 200 requests would come in a second"
-    return 1e-3, None
+    return Fraction(1, 1000), None
 
 
 @converter("mooncake", _detect, whole=True, rank=4)
@@ -89,5 +90,5 @@ def _request(row, unit_s, block, at, notes):
     if not isinstance(waits, list):
         raise Refused("wait_for is no list of request ids")
     return Request(str(row.get("request_id", f"line {at}")), max(count(row, *IN), 1), max(answer, 1), ids, str(row.get("session_id") or ""), [str(each) for each in waits],
-                   str(row.get("agent") or ""), None if when is None else float(when) * unit_s, scaled["start_ms"], scaled["api_ms"],
+                   str(row.get("agent") or ""), None if when is None else Fraction(when) * unit_s, scaled["start_ms"], scaled["api_ms"],
                    None if delay is None else delay / 1e3, str(row.get("tool") or ""), row.place)

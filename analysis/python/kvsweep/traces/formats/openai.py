@@ -25,7 +25,7 @@ def chat(row, context):
     if "messages" in body:
         messages = messages_of(body["messages"], notes, row.place)
     else:
-        messages = _items(body["input"] if "input" in body else body["text_input"], notes, row.place)
+        messages = items(body["input"] if "input" in body else body["text_input"], notes, row.place)
     for key in ("system", "instructions"):
         if body.get(key):
             messages = messages_of([{"role": "system", "content": body[key]}], notes, row.place) + messages
@@ -50,11 +50,11 @@ def _answer(body, notes, place):
     if isinstance(response.get("choices"), list) and response["choices"]:
         return messages_of([response["choices"][0]["message"]], notes, place)
     if isinstance(response.get("output"), list):
-        return _items(response["output"], notes, place)
+        return items(response["output"], notes, place)
     return []
 
 
-def _items(items, notes, place):
+def items(items, notes, place):
     """Messages of the Responses API: what follows each other without an input between is one answer."""
     if isinstance(items, str):
         return messages_of([{"role": "user", "content": items}], notes, place)

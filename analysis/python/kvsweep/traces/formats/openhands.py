@@ -1,0 +1,52 @@
+"""OpenHands: output.jsonl of its evaluations, a task a line, with the history of events.
+
+Source: github.com/All-Hands-AI/OpenHands (events of version 0). history: events, or pairs of an action and its observation. source: user, agent or
+environment; timestamp; action and args (content, command, thought); tool_call_metadata.model_response: the answer as the model gave it; observation
+and content: a tool's result. An action "system" has the system prompt and the schemas of tools.
+Cannot tell: what a condenser took from the prompts.
+"""
+from ..messages import Chat, Message, compact, messages_of, name_of, seconds
+from . import converter
+
+
+def _events(history):
+    for event in history:
+        yield from event if isinstance(event, list) else [event]
+
+
+@converter("openhands", lambda row: isinstance(row.get("history"), list) and bool(row["history"]) and "source" in next(_events(row["history"])), rank=2)
+def history(row, context):
+    """OpenHands' histories of events."""
+    chat, answered = Chat(name_of(row), []), set()
+    for event in _events(row["history"]):
+        message = _message(event, chat, answered, context.notes)
+        if message is not None:
+            message.sent_s = seconds(event.get("timestamp"))
+            chat.messages.append(message)
+    return chat
+
+
+def _message(event, chat, answered, notes):
+    args, action = event.get("args") or {}, event.get("action")
+    response = (event.get("tool_call_metadata") or {}).get("model_response") or {}
+    text = next((str(value) for value in (args.get("content"), args.get("thought"), event.get("content"), None if "action" in event else event.get("message")) if value), "")
+    if action == "system":
+        chat.tools = args.get("tools") or []
+        return Message("system", text)
+    if "observation" in event:
+        return Message("tool", event.get("content") or "") if event["observation"] not in ("agent_state_changed", "null") else _without(event, notes)
+    if action in ("change_agent_state", "recall", "null"):
+        return _without(event, notes)
+    if event.get("source") != "agent":
+        return Message("user", text or event.get("message") or "")
+    if response.get("choices"):
+        if response.get("id") in answered:   # further calls of one answer
+            return None
+        answered.add(response.get("id"))
+        return messages_of([response["choices"][0]["message"]], notes)[0]
+    calls = [] if action in (None, "message") else [(action, {key: value for key, value in args.items() if key not in ("thought", "content")})]
+    return Message("assistant", text, calls=calls)
+
+
+def _without(event, notes):
+    notes.leave_out("events of the harness", "the model does not see them", len(compact(event)) // 4)

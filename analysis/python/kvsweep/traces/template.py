@@ -1,0 +1,102 @@
+"""The model's own chat template, by jinja2: a prompt is what the template makes of the messages before the answer."""
+import hashlib
+import json
+import os
+import re
+
+from .plain import answer_parts
+from .sources import needed
+from .tokens import pieces
+from .trace import Refused
+
+
+class Template:
+    def __init__(self, path, tokenizer):
+        try:
+            with open(path, "rb") as file:
+                data = file.read()
+            config = json.loads(data) if data.lstrip()[:1] == b"{" and not path.endswith(".jinja") else {"chat_template": data.decode()}
+            source = config["chat_template"]
+        except (OSError, ValueError, KeyError) as problem:
+            raise Refused(f"{path}: is no tokenizer_config.json with a chat_template and no jinja file: {problem}") from None
+        if isinstance(source, list):
+            source = next((each["template"] for each in source if each.get("name") == "default"), source[0]["template"])
+        needed("jinja2", f"{path}: a chat template")
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+        world = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
+        world.filters["tojson"] = lambda value, indent=None, **_: json.dumps(value, ensure_ascii=False, indent=indent)
+        world.globals.update(raise_exception=_raise, strftime_now=lambda form: "01 Jan 2026")
+        self.render = world.from_string(re.sub(r"\{%-?\s*(end)?generation\s*-?%\}", "", source)).render
+        tokens = {name: each["content"] if isinstance(each, dict) else each for name, each in config.items() if name.endswith("_token")}
+        self.marks = {name: each or "" for name, each in tokens.items() if isinstance(each, str) or each is None}
+        self.name, self.digest, self.tokenizer = os.path.basename(path), hashlib.sha256(data).hexdigest(), tokenizer
+
+    def turns(self, chat, answers, notes):
+        """As Plain.turns. A template may change what came before (many take earlier reasoning away): a turn keeps what is equal."""
+        records = [_record(message) for message in chat.messages]
+        bounds, before, total = [(0, 0, 0)], "", 0   # characters, tokens, messages: where turns before are known to be cut
+        for number in answers:
+            prompt, message = self._text(chat, records[:number], True), chat.messages[number]
+            same = len(os.path.commonprefix([before, prompt]))
+            while bounds[-1][0] > same:
+                bounds.pop()
+            chars, kept, after = bounds[-1]
+            fresh = self._pieces(prompt[chars:], chat.messages[after:number])
+            text = self._answer(chat, records[: number + 1], prompt, message)
+            answer = self._pieces(text, [message])
+            silent = message.reasoning.strip() and message.reasoning.strip() not in prompt[chars:] + text
+            if silent:
+                notes.assume("reasoning that the template leaves out counts in its answer alone")
+                answer = pieces(self.tokenizer, [("assistant", message.reasoning)]) + answer
+            yield None if total and kept == total else kept, fresh, answer
+            length = kept + _count(fresh)
+            bounds.append((len(prompt), length, number))
+            before, total = prompt, length + _count(answer)
+            if not silent:
+                before += text
+                bounds.append((len(before), total, number + 1))
+
+    def _answer(self, chat, records, prompt, message):
+        """What the model generates, up to its end mark."""
+        whole = self._text(chat, records, False)
+        text = whole[len(prompt) :].rstrip("\n") if whole.startswith(prompt) else ""
+        return text or "".join(part for label, part in answer_parts(message) if label != "synthesized") or "\n"
+
+    def _text(self, chat, records, opens):
+        try:
+            return self.render(messages=records, tools=[each for each in chat.tools if isinstance(each, dict)] or None, add_generation_prompt=opens, **self.marks)
+        except Exception as problem:   # a template raises what it likes
+            raise Refused(f"the template refuses the messages: {problem}") from None
+
+    def _pieces(self, text, messages):
+        """What is said has its label; what stands between are role marks, in an answer that calls they are calls."""
+        parts, at = [], 0
+        for message in messages:
+            label = {"assistant": "assistant", "tool": "tool_result"}.get(message.role, message.role)
+            for said in (message.reasoning.strip(), message.text.strip()):
+                begin = text.find(said, at) if said else -1
+                if begin >= 0:
+                    parts += [("role", text[at:begin]), (label, said)]
+                    at = begin + len(said)
+        calls = messages and messages[-1].role == "assistant" and messages[-1].calls
+        return pieces(self.tokenizer, [*parts, ("tool_call" if calls else "role", text[at:])])
+
+
+def _count(found):
+    return sum(len(tokens) for _, tokens in found)
+
+
+def _raise(sentence):
+    raise Refused(sentence)
+
+
+def _record(message):
+    raw = message.raw or {}
+    record = {"role": message.role, "content": message.text, **{key: raw[key] for key in ("name", "tool_call_id") if raw.get(key)}}
+    if message.reasoning:
+        record["reasoning_content"] = message.reasoning
+    if message.calls:
+        ids = [each.get("id") for each in raw.get("tool_calls") or () if isinstance(each, dict)]
+        record["tool_calls"] = [{"id": (ids[at : at + 1] or [f"call{at:05}"])[0], "type": "function", "function": {"name": name, "arguments": arguments}}
+                                for at, (name, arguments) in enumerate(message.calls)]
+    return record
