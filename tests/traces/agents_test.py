@@ -15,7 +15,7 @@ def anthropic():
     answer = {"type": "message", "role": "assistant", "content": [{"type": "text", "text": ANSWER}]}
     for row in ({**body, "response": answer}, {"custom_id": "r", "params": body, "result": {"type": "succeeded", "message": answer}}):
         trace = converted([row])
-        expect_equal((trace.first["converter"], trace.answers[0][1], trace.of("tool")), ("anthropic", 89, ["Bash", None]), "the chat")
+        expect_equal((trace.first["converter"], trace.answers), ("anthropic", [[89]]), "one request")
         expect(trace.labels(0, "prompt")["system"] > 600, "system and schemas")
     redacted = {**body, "messages": [CHAT[0], {"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x" * 400}, {"type": "text", "text": ANSWER}]}]}
     expect_equal(converted([redacted]).left_out("content parts of type redacted_thinking"), 1, "what nobody can read")
@@ -63,6 +63,18 @@ def openhands():
         expect(trace.labels(0, "prompt")["system"] > 12, "schemas")
 
 
+@case("events of OpenHands' SDK are read as well")
+def openhands_sdk():
+    def says(role, text):
+        return {"kind": "MessageEvent", "source": role, "llm_message": {"role": role, "content": [{"type": "text", "text": text}]}}
+    calls = [{"kind": "ActionEvent", "source": "agent", "llm_response_id": "r", "thought": [{"type": "text", "text": "look"}], "tool_call": {"name": name, "arguments": "{}"}} for name in ("ls", "cat")]
+    history = [{"kind": "SystemPromptEvent", "source": "agent", "system_prompt": {"type": "text", "text": "word " * 400}, "tools": []}, says("user", ASK), *calls,
+               {"kind": "ObservationEvent", "source": "environment", "observation": {"content": [{"type": "text", "text": "x" * 40}]}}, {"kind": "PauseEvent", "source": "user"}, says("assistant", ANSWER)]
+    trace = converted([{"instance_id": "x", "history": history}])
+    expect_equal((trace.of("tool"), trace.answers[0][1], trace.labels(0, "prompt")["system"]), (["ls", None], 89, 507), "turns")
+    expect_equal(trace.labels(0, "answer")["tool_call"], -(-len('\n{"name":"ls","arguments":{}}\n{"name":"cat","arguments":{}}') // 4), "both calls of one answer")
+
+
 @case("results of tau-bench and tau2-bench are chats of the agent")
 def taubench():
     trace = converted(json.dumps([{"task_id": task, "trial": 0, "reward": 1.0, "traj": CHAT} for task in (0, 1)]), "tau.json")
@@ -103,6 +115,14 @@ def claude_code():
     expect_equal(trace.hits, [[0, 123, 60]], "hits: all of the turn before, and after an edit what the cache had")
     expect_equal((trace.of("gap_s"), trace.of("api_s"), trace.of("tool")), ([None, 3, 30], [5, 2, 1], ["Bash", None, None]), "times")
     expect_equal((trace.left_out("failed requests"), trace.left_out("events of type summary")), (1, 1), "left out")
+
+
+@case("what a session of Claude Code repeats of another one is left out")
+def claude_code_resumed():
+    first = [log("user", "1", None, 0), log("assistant", "2", "1", 2, (100, 0, 10))]
+    again = [{**row, "sessionId": "T"} for row in first] + [log("user", "3", "2", 7, session="T"), log("assistant", "4", "3", 9, (120, 0, 10), session="T")]
+    trace = converted(first + again)
+    expect_equal((trace.prompts, trace.left_out("answers of another session")), ([[100], [120]], 1), "prompts")
 
 
 @case("subagents of Claude Code run beside the session that spawned them")
@@ -150,6 +170,8 @@ def template():
     trace = converted([{"messages": thinking}], template=path)
     expect_equal(trace.answers[0][0], -(-len("<think></think>" + ANSWER + "<|im_end|>") // 4) + 100, "reasoning counts in its answer")
     expect_equal(trace.turn(1)["extends"], [0, trace.prompts[0][0]], "and is gone from the next prompt")
+    system = {"role": "system", "content": "be brief"}
+    expect_equal(converted([{"messages": [system, *CHAT]}], template=path).labels(0, "prompt")["system"], -(-len("<|im_start|>system\nbe brief<|im_end|>\n") // 4), "marks count with their message")
     refused = str(written("{{ raise_exception('no system role') }}", "bad.jinja"))
     expect_in("the template refuses the messages: no system role", refusal([{"messages": chat}], template=refused), "a template that refuses")
 

@@ -118,11 +118,14 @@ def request_and_answer():
 def responses():
     items = [{"role": "user", "content": [{"type": "input_text", "text": ASK}]}, {"type": "reasoning", "summary": [{"type": "summary_text", "text": "hm, "}]},
              {"type": "function_call", "name": "ls", "arguments": "{}", "call_id": "1"}, {"type": "function_call_output", "call_id": "1", "output": "x" * 40}]
-    row = {"id": "r", "instructions": LONG, "input": items, "output": [{"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]}]}
-    trace = converted([row])
-    expect_equal((len(trace.jobs[0]["turns"]), trace.of("tool"), trace.answers[0][1]), (2, ["ls", None], 89), "turns")
+    last = {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]}
+    trace = converted([{"id": "r", "instructions": LONG, "input": [*items, last], "output": []}])
+    expect_equal((trace.of("tool"), trace.answers[0][1]), (["ls", None], 89), "turns of a whole conversation")
     expect_equal(trace.labels(0, "answer")["assistant"], 1, "reasoning")
     expect_equal(trace.labels(0, "prompt")["system"], 501 + MARKS["system"], "instructions")
+    request = converted([{"instructions": LONG, "input": items, "output": [last]}])
+    expect_equal((request.prompts, request.answers), ([[trace.prompts[0][1]]], [[89]]), "a request with its answer is one turn, with all before it in its prompt")
+    expect(request.assumes("answers before it are part of its prompt"), "said")
 
 
 @case("tool times of SWE-smith's turns are the gaps behind them")

@@ -80,6 +80,20 @@ def packages():
     expect_equal(Trace(path.with_suffix(".parquet")).hits, [[0], [512], [512]], "Parquet")
 
 
+@case("tokenizers and templates are read where their packages are, else one sentence names them")
+def texts():
+    chat = written([{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]}], "chat.jsonl")
+    ranks, model, config = written("eA== 0\n", "r.tiktoken"), written('{"model": {}}', "tokenizer.json"), written('{"chat_template": "x"}', "tokenizer_config.json")
+    for option, path, lacking in ("--tokenizer", ranks, "tiktoken"), ("--tokenizer", model, "tokenizers"), ("--template", config, "jinja2"):
+        code = f"import sys; sys.modules[{lacking!r}] = None; from kvsweep.traces.__main__ import main; main()"
+        found = subprocess.run([sys.executable, "-B", "-c", code, str(chat), "--check", option, str(path)], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+        expect_equal((found.returncode, found.stderr.count("\n")), (2, 1), found.stderr)
+        expect_in(f"needs the Python package {lacking}, which is not installed", found.stderr, "message")
+    for option, content, sentence in (("--tokenizer", "x y z", "expected \"base64 rank\""), ("--tokenizer", "", "no ranks"), ("--template", "{}", "has no chat_template")):
+        expect_in(sentence, run(chat, "--check", option, written(content, "wrong"), code=2).stderr, "message")
+    expect_in("cannot be read as a tokenizer", run(chat, "--check", "--tokenizer", "nowhere", code=2).stderr, "message")
+
+
 @case("the package needs nothing but Python's library for formats without texts")
 def imports():
     code = ("import sys\nfor name in 'h5py numpy pandas matplotlib tiktoken tokenizers jinja2 pyarrow zstandard'.split(): sys.modules[name] = None\n"

@@ -32,6 +32,8 @@ class Context:
 def convert(path, out, format=None, tokenizer=None, template=None, strict=False, rows="auto", columns=None):
     """Converts a file or a folder. Returns the first line of the trace, or raises Refused."""
     path, notes = str(path), Notes(strict)
+    if os.path.exists(out) and os.path.exists(path) and os.path.samefile(path, out):
+        raise Refused(f"{out}: is the file that is to be converted")
     files, skipped = sources.files_of(path)
     if skipped:
         notes.leave_out("files of the folder", "their names end as no trace's does", count=len(skipped))
@@ -55,9 +57,10 @@ def _convert(files, out, source, notes, format, tokenizer, template, rows, colum
     try:
         all_rows = _Rows(files, notes, found)
         for place, item in _items(all_rows, context):
-            with notes.reading(_Place(place)):
-                for each in item if isinstance(item, list) else [item]:
-                    trace.add(chats.job(each, place) if isinstance(each, Chat) else each)
+            if isinstance(item, Chat):
+                chats.load()
+            with notes.reading(place):
+                trace.add(chats.job(item) if isinstance(item, Chat) else item)
     except BaseException:
         trace.spool.close()
         raise
@@ -66,11 +69,6 @@ def _convert(files, out, source, notes, format, tokenizer, template, rows, colum
         reasons = "; ".join(f"{line['what']}: {line['count']}, {line['why']}" + (f" ({line['first'][0]})" if line.get("first") else "") for line in notes.lines())
         raise Refused(f"{source['file']}: holds no job" + (f". Left out: {reasons}" if reasons else ""))
     return trace.finish({"source": source, "converter": all_rows.format.name, **chats.head()}, notes)
-
-
-class _Place:
-    def __init__(self, place):
-        self.place = place
 
 
 class _Rows:
@@ -108,11 +106,12 @@ def _items(rows, context):
         return
     stream = itertools.chain([first], stream)
     if rows.format.whole:
-        yield from rows.format.convert(stream, context)
+        for item in rows.format.convert(stream, context):
+            yield getattr(item, "place", None), item
         return
     for row in stream:
-        item = None
+        items = ()
         with context.notes.reading(row):
-            item = rows.format.convert(row, context)
-        if item is not None:
+            items = rows.format.convert(row, context) or ()
+        for item in items if isinstance(items, (list, tuple)) else [items]:
             yield row.place, item

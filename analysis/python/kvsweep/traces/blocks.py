@@ -61,13 +61,14 @@ def common(a, b):
     return low if low == high or a[low:high] != b[low:high] else high
 
 
-def cut(runs, blocks):
+def cut(runs, count):
+    """The beginning of a list of (what, how much of it)."""
     kept = []
-    for number, count in runs:
-        if blocks <= 0:
+    for what, much in runs:
+        if count <= 0:
             break
-        kept.append((number, min(count, blocks)))
-        blocks -= count
+        kept.append((what, min(much, count)))
+        count -= much
     return kept
 
 

@@ -9,7 +9,7 @@ from .trace import Refused
 ROLES = {"system": "system", "developer": "system", "user": "user", "human": "user", "assistant": "assistant", "gpt": "assistant",
          "chatgpt": "assistant", "bing": "assistant", "bard": "assistant", "claude": "assistant", "model": "assistant", "agent": "assistant",
          "ai": "assistant", "tool": "tool", "function": "tool", "observation": "tool", "ipython": "tool", "environment": "tool",
-         "function_call": "assistant", "tool_call": "assistant"}
+         "tool_response": "tool", "function_response": "tool", "function_call": "assistant", "tool_call": "assistant"}
 TEXTS = ("text", "input_text", "output_text", "summary_text", "reasoning_text")
 MEDIA = ("image", "image_url", "input_image", "audio", "input_audio", "video", "video_url", "file", "input_file", "document", "computer_screenshot")
 REASONING = ("reasoning_content", "reasoning", "thinking", "thought", "thinking_blocks", "reasoning_details")
@@ -36,8 +36,6 @@ class Chat:
     tools: list = field(default_factory=list)   # schemas
     arrival_s: float = None
     gaps: dict = field(default_factory=dict)    # by turn: seconds after the turn before
-    tool_names: dict = field(default_factory=dict)
-    agent: str = None
 
 
 def name_of(row, *keys):
@@ -66,7 +64,7 @@ def messages_of(records, notes, place=None):
 
 
 def _messages(record, notes, place):
-    said = record.get("role", record.get("from"))
+    said = next((record[key] for key in ("role", "from") if record.get(key)), None)
     role = ROLES.get(str(said).lower())
     if said == "exit":
         notes.leave_out("messages of role exit", "they are the harness's, after the last request", count=1)
@@ -75,8 +73,7 @@ def _messages(record, notes, place):
         raise Refused(f"role is {said!r}; allowed: {', '.join(sorted(ROLES))}")
     message = Message(role, sent_s=seconds(record.get("timestamp", record.get("time"))), raw=record,
                       is_demo=bool(record.get("is_demo")) or record.get("tool") == "demo")
-    content = record.get("content", record.get("value"))
-    results = _content(content, message, notes, place)
+    results = _content(content_of(record), message, notes, place)
     if said in ("function_call", "tool_call"):
         message.calls, message.text = [_call(_loaded(message.text))], ""
     _keys(record, message, notes)
@@ -85,6 +82,10 @@ def _messages(record, notes, place):
     if message.text or message.calls:
         results.append(message)
     return results
+
+
+def content_of(record):
+    return next((record[key] for key in ("content", "value") if record.get(key) is not None), None)
 
 
 def _content(content, message, notes, place):

@@ -76,7 +76,7 @@ class Requests:
     def finish(self):
         growing = self.prompts == "increments" or (self.prompts == "auto" and self._look_like_increments())
         for requests in self.jobs:
-            yield requests[0].place, _job_of(requests, growing and len(requests) > 1, self.block)
+            yield _job_of(requests, growing and len(requests) > 1, self.block)
 
     def _look_like_increments(self):
         """Whole prompts begin as the one before them. Where hardly any does, the rows are what each turn adds."""
@@ -130,7 +130,7 @@ def _continues(requests):
 
 def _job_of(requests, growing, size):
     first = requests[0]
-    job = Job(first.session or first.name, arrival_s=first.at_s)
+    job = Job(first.session or first.name, arrival_s=first.at_s, place=first.place)
     before, agents = _continues(requests), []
     for number, request in enumerate(requests):
         base = before.get(number)

@@ -4,13 +4,16 @@ import csv
 import gzip
 import hashlib
 import io
+import itertools
 import json
 import lzma
 import os
+import re
 
 from .trace import Refused
 
 LARGEST_CELL = 1 << 24
+BLANK = re.compile(r"[\s,]*")
 
 
 class Row(dict):
@@ -70,135 +73,98 @@ def opened(path):
     return open(path, "rb")
 
 
-def is_parquet(path):
-    with open(path, "rb") as file:
-        return file.read(4) == b"PAR1"
-
-
 def rows(path, notes):
-    """Yields the rows of one file. A row that is no JSON object is counted and left out."""
+    """Yields the rows of one file. A row that is no object is counted and left out."""
     try:
-        if is_parquet(path):
-            yield from _parquet_rows(path)
-            return
         with opened(path) as file:
-            head = file.peek(1 << 16)[: 1 << 16] if hasattr(file, "peek") else b""
-            kind = _kind(head)
-            if kind is None:
-                raise Refused(f"{path}: is empty")
-            reader = {"list": _documents, "lines": _lines, "documents": _documents, "csv": _csv_rows}[kind]
-            yield from reader(path, file, notes)
-    except (EOFError, lzma.LZMAError, gzip.BadGzipFile, OSError) as problem:
+            head = file.peek(1 << 16)[: 1 << 16].removeprefix(codecs.BOM_UTF8).lstrip()
+            for at, value in _reader(path, head)(path, file):
+                row = None
+                with notes.reading(f"{os.path.basename(path)}{at}"):
+                    row = row_of(value(), f"{os.path.basename(path)}{at}")
+                if row is not None:
+                    yield row
+    except (EOFError, lzma.LZMAError, OSError, csv.Error) as problem:
         raise Refused(f"{path}: cannot be read: {problem}") from None
 
 
-def _kind(head):
-    text = head.removeprefix(codecs.BOM_UTF8).lstrip()
-    if text[:1] == b"[":
-        return "list"
-    if not text:
-        return None
-    if text[:1] != b"{":
-        return "csv"
-    first = text.partition(b"\n")[0].strip()
-    return "documents" if b"\n" in text and not first.endswith(b"}") else "lines"
+def _reader(path, head):
+    """Readers yield pairs of a place in the file, and a function that makes the value there."""
+    if not head:
+        raise Refused(f"{path}: is empty")
+    if head[:4] == b"PAR1":
+        return _parquet
+    if head[:1] not in b"[{":
+        return _csv
+    return _lines if head[:1] == b"{" and (b"\n" not in head or head.partition(b"\n")[0].strip().endswith(b"}")) else _documents
 
 
-def parsed(text, place):
+def row_of(value, place):
+    """A list of messages is a chat without a name."""
+    if isinstance(value, list) and value and all(isinstance(each, dict) and "role" in each for each in value):
+        value = {"messages": value}
+    if not isinstance(value, dict):
+        raise Refused(f"is {({list: 'a list', str: 'a text', bool: 'true or false', type(None): 'null'}).get(type(value), 'a number')}; allowed: an object")
+    row = Row(value)
+    row.place = place
+    return row
+
+
+def _text(data, encoding="utf-8-sig"):
+    try:
+        return data.decode(encoding)
+    except UnicodeDecodeError as problem:
+        raise Refused(f"is not {encoding[:6].upper().rstrip('-')} at byte {problem.start + 1}") from None
+
+
+def parsed(text):
     """A JSON value. Numbers that JSON does not have and lone surrogates are refused, as by every other reader."""
     try:
-        value = json.loads(text, parse_constant=_no_number)
+        return _whole(json.loads(text, parse_constant=_no_number), text)
     except RecursionError:
         raise Refused("is nested too deeply") from None
     except json.JSONDecodeError as problem:
         raise Refused(f"is not valid JSON: {problem.msg} at column {problem.colno}") from None
-    if "\\ud" in text or "\\uD" in text:
-        _no_lone_surrogate(value)
-    return value
 
 
 def _no_number(name):
     raise Refused(f"is not valid JSON: {name} is no number")
 
 
-def _no_lone_surrogate(value):
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        raise Refused("holds half of a surrogate pair, which is no text") from None
+def _whole(value, text):
+    if "\\ud" in text or "\\uD" in text:
+        try:
+            json.dumps(value, ensure_ascii=False).encode()
+        except UnicodeEncodeError:
+            raise Refused("holds half of a surrogate pair, which is no text") from None
+    return value
 
 
-def _row(value, place):
-    """A list of messages is a chat without a name."""
-    if isinstance(value, list) and value and all(isinstance(each, dict) and "role" in each for each in value):
-        value = {"messages": value}
-    if not isinstance(value, dict):
-        raise Refused(f"is {_name_of(value)}; allowed: an object")
-    row = Row(value)
-    row.place = place
-    return row
-
-
-def _name_of(value):
-    return {list: "a list", str: "a text", bool: "true or false", type(None): "null"}.get(type(value), "a number")
-
-
-class _At:
-    def __init__(self, place):
-        self.place = place
-
-
-def _lines(path, file, notes):
+def _lines(path, file):
     for number, line in enumerate(file, 1):
-        if number == 1:
-            line = line.removeprefix(codecs.BOM_UTF8)
-        if not line.strip():
-            continue
-        place = f"{os.path.basename(path)}:{number}"
-        row = None
-        with notes.reading(_At(place)):
-            try:
-                text = line.decode()
-            except UnicodeDecodeError as problem:
-                raise Refused(f"is not UTF-8 at byte {problem.start + 1}") from None
-            value = parsed(text, place)
-            row = _row(value, place)
-        if row is not None:
-            yield row
+        if line.strip():
+            yield f":{number}", lambda line=line: parsed(_text(line))
 
 
-def _documents(path, file, notes):
+def _documents(path, file):
     """A list of rows, or objects that span lines."""
     try:
-        text = file.read().decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        raise Refused(f"{path}: is not UTF-8 at byte {problem.start + 1}") from None
-    decoder = json.JSONDecoder(parse_constant=_no_number)
-    at, line, number = 0, 1, 0
-    blank = " \t\r\n"
-    is_list = text.lstrip(blank).startswith("[") and not _is_chat(text)
-    if is_list:
-        at = text.index("[") + 1
-    while True:
-        while at < len(text) and (text[at] in blank or (is_list and text[at] == ",")):
-            at += 1
+        text = _text(file.read())
+    except Refused as problem:
+        raise Refused(f"{path}: {problem}") from None
+    decoder, is_list = json.JSONDecoder(parse_constant=_no_number), text.lstrip().startswith("[") and not _is_chat(text)
+    at = text.index("[") + 1 if is_list else 0
+    for number in itertools.count():
+        at = BLANK.match(text, at).end()
         if at >= len(text) or (is_list and text[at] == "]"):
             return
-        number += 1
+        begin = at
         try:
-            value, end = decoder.raw_decode(text, at)
+            value, at = decoder.raw_decode(text, begin)
         except (json.JSONDecodeError, RecursionError, Refused) as problem:
-            raise Refused(f"{path}:{getattr(problem, 'lineno', text.count(chr(10), 0, at) + 1)}: is not valid JSON: {getattr(problem, 'msg', problem)}") from None
-        line += text.count("\n", at, end)
-        place = f"{os.path.basename(path)}[{number - 1}]" if is_list else os.path.basename(path)
-        row = None
-        with notes.reading(_At(place)):
-            if "\\ud" in text[at:end] or "\\uD" in text[at:end]:
-                _no_lone_surrogate(value)
-            row = _row(value, place)
-        if row is not None:
-            yield row
-        at = end
+            line = getattr(problem, "lineno", text.count("\n", 0, begin) + 1)
+            raise Refused(f"{path}:{line}: is not valid JSON: {getattr(problem, 'msg', problem)}") from None
+        yield f"[{number}]" if is_list else "", lambda: _whole(value, text[begin:at])
 
 
 def _is_chat(text):
@@ -211,62 +177,52 @@ def _is_chat(text):
     return isinstance(first, dict) and "role" in first and ("content" in first or "tool_calls" in first)
 
 
-def _csv_rows(path, file, notes):
+def _csv(path, file):
     data = file.read()
-    encoding = "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig"
     try:
-        text = data.decode(encoding)
-    except UnicodeDecodeError as problem:
-        raise Refused(f"{path}: is not {encoding[:6].upper().rstrip('-')} at byte {problem.start + 1}") from None
+        text = _text(data, "utf-16" if data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE) else "utf-8-sig")
+    except Refused as problem:
+        raise Refused(f"{path}: {problem}") from None
     text = text.removeprefix("\ufeff").replace("\r\n", "\n").replace("\r", "\n")
-    lines = text.split("\n", 1)[0]
-    delimiter = max(",;\t", key=lines.count)
     csv.field_size_limit(LARGEST_CELL)
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
-    header = [name.strip() for name in next(reader, [])]
-    if len(header) < 2 and not lines.replace(" ", "").replace(".", "").isdigit():
+    reader = csv.reader(io.StringIO(text), delimiter=max(",;\t", key=text.partition("\n")[0].count))
+    header = [name.strip() for name in next(reader)]
+    if len(header) < 2:
         raise Refused(f"{path}: is neither JSON nor a table with a header")
-    try:
-        for cells in reader:
-            if not cells:
-                continue
-            place = f"{os.path.basename(path)}:{reader.line_num}"
-            row = None
-            with notes.reading(_At(place)):
-                if [cell.strip() for cell in cells] == header:
-                    raise Refused("repeats the header")
-                if len(cells) != len(header):
-                    raise Refused(f"has {len(cells)} cells for {len(header)} columns")
-                row = Row(zip(header, cells))
-                row.place = place
-            if row is not None:
-                yield row
-    except csv.Error as problem:
-        raise Refused(f"{path}:{reader.line_num}: {problem}") from None
+    for cells in reader:
+        if cells:
+            yield f":{reader.line_num}", lambda: _cells(header, cells)
 
 
-def _parquet_rows(path):
+def _cells(header, cells):
+    if [cell.strip() for cell in cells] == header:
+        raise Refused("repeats the header")
+    if len(cells) != len(header):
+        raise Refused(f"has {len(cells)} cells for {len(header)} columns")
+    return dict(zip(header, cells))
+
+
+def _parquet(path, file):
     table = needed("pyarrow.parquet", f"{path}: Parquet").ParquetFile(path)
-    number = 0
-    for batch in table.iter_batches(batch_size=256):
-        for value in batch.to_pylist():
-            number += 1
-            row = Row(value)
-            row.place = f"{os.path.basename(path)}:{number}"
-            yield row
+    values = (value for batch in table.iter_batches(batch_size=256) for value in batch.to_pylist())
+    for number, value in enumerate(values, 1):
+        yield f":{number}", lambda value=value: value
 
 
 def frame_rows(frame):
     """The rows of a data frame, with what is missing left out."""
     for number, value in enumerate(frame.to_dict("records")):
-        row = Row((str(name), plain) for name, plain in ((name, _plain(each)) for name, each in value.items()) if plain is not None)
-        row.place = f"row {number}"
-        yield row
+        plain = {str(name): _plain(each) for name, each in value.items()}
+        yield row_of({name: each for name, each in plain.items() if each is not None}, f"row {number}")
 
 
 def _plain(value):
     if hasattr(value, "tolist"):
         value = value.tolist()
+    if isinstance(value, dict):
+        return {name: _plain(each) for name, each in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_plain(each) for each in value]
     if hasattr(value, "isoformat"):
         return None if value != value else value.isoformat()
     if isinstance(value, float):

@@ -15,18 +15,28 @@ class Template:
         try:
             with open(path, "rb") as file:
                 data = file.read()
-            config = json.loads(data) if data.lstrip()[:1] == b"{" and not path.endswith(".jinja") else {"chat_template": data.decode()}
-            source = config["chat_template"]
-        except (OSError, ValueError, KeyError) as problem:
-            raise Refused(f"{path}: is no tokenizer_config.json with a chat_template and no jinja file: {problem}") from None
-        if isinstance(source, list):
+        except OSError as problem:
+            raise Refused(f"{path}: cannot be read as a template: {problem.strerror}") from None
+        try:
+            config = json.loads(data)
+        except ValueError:
+            config = {"chat_template": data.decode(errors="replace")}
+        source = config.get("chat_template") if isinstance(config, dict) else None
+        if isinstance(source, list) and source:
             source = next((each["template"] for each in source if each.get("name") == "default"), source[0]["template"])
+        if not isinstance(source, str):
+            raise Refused(f"{path}: has no chat_template; allowed: the model's tokenizer_config.json, or a jinja file")
         needed("jinja2", f"{path}: a chat template")
+        from jinja2 import TemplateSyntaxError
         from jinja2.sandbox import ImmutableSandboxedEnvironment
         world = ImmutableSandboxedEnvironment(trim_blocks=True, lstrip_blocks=True, extensions=["jinja2.ext.loopcontrols"])
         world.filters["tojson"] = lambda value, indent=None, **_: json.dumps(value, ensure_ascii=False, indent=indent)
         world.globals.update(raise_exception=_raise, strftime_now=lambda form: "01 Jan 2026")
-        self.render = world.from_string(re.sub(r"\{%-?\s*(end)?generation\s*-?%\}", "", source)).render
+        try:
+            self.render = world.from_string(re.sub(r"\{%-?\s*(end)?generation\s*-?%\}", "", source)).render
+        except TemplateSyntaxError as problem:
+            raise Refused(f"{path}: line {problem.lineno} of the template: {problem.message}") from None
+        self.dated = "strftime_now" in source
         tokens = {name: each["content"] if isinstance(each, dict) else each for name, each in config.items() if name.endswith("_token")}
         self.marks = {name: each or "" for name, each in tokens.items() if isinstance(each, str) or each is None}
         self.name, self.digest, self.tokenizer = os.path.basename(path), hashlib.sha256(data).hexdigest(), tokenizer
@@ -34,6 +44,8 @@ class Template:
     def turns(self, chat, answers, notes):
         """As Plain.turns. A template may change what came before (many take earlier reasoning away): a turn keeps what is equal."""
         records = [_record(message) for message in chat.messages]
+        if self.dated:
+            notes.assume("the date in the template is 1 January 2026")
         bounds, before, total = [(0, 0, 0)], "", 0   # characters, tokens, messages: where turns before are known to be cut
         for number in answers:
             prompt, message = self._text(chat, records[:number], True), chat.messages[number]
@@ -41,7 +53,7 @@ class Template:
             while bounds[-1][0] > same:
                 bounds.pop()
             chars, kept, after = bounds[-1]
-            fresh = self._pieces(prompt[chars:], chat.messages[after:number])
+            fresh = self._pieces(prompt[chars:], chat.messages[after:number], 0 if chars else self._system(chat, records, prompt))
             text = self._answer(chat, records[: number + 1], prompt, message)
             answer = self._pieces(text, [message])
             silent = message.reasoning.strip() and message.reasoning.strip() not in prompt[chars:] + text
@@ -68,15 +80,24 @@ class Template:
         except Exception as problem:   # a template raises what it likes
             raise Refused(f"the template refuses the messages: {problem}") from None
 
-    def _pieces(self, text, messages):
-        """What is said has its label; what stands between are role marks, in an answer that calls they are calls."""
-        parts, at = [], 0
+    def _system(self, chat, records, prompt):
+        """How much of the prompt is the system's: its message, and the schemas that the template has there."""
+        if records[0]["role"] != "system":
+            return 0
+        try:
+            return len(os.path.commonprefix([self._text(chat, records[:1], False), prompt]))
+        except Refused:
+            return 0
+
+    def _pieces(self, text, messages, system=0):
+        """Marks count with the message behind them. The rest is the mark that ends an answer or opens one; in an answer that calls, it is calls."""
+        parts, at = [("system", text[:system])], system
         for message in messages:
             label = {"assistant": "assistant", "tool": "tool_result"}.get(message.role, message.role)
             for said in (message.reasoning.strip(), message.text.strip()):
                 begin = text.find(said, at) if said else -1
                 if begin >= 0:
-                    parts += [("role", text[at:begin]), (label, said)]
+                    parts.append((label, text[at : begin + len(said)]))
                     at = begin + len(said)
         calls = messages and messages[-1].role == "assistant" and messages[-1].calls
         return pieces(self.tokenizer, [*parts, ("tool_call" if calls else "role", text[at:])])

@@ -3,6 +3,8 @@ import os
 import tempfile
 from array import array
 
+from .blocks import common
+
 
 class TextPaths:
     """A tree of token sequences. An edge is what one job added; its tokens are on disk, since a million chats do not fit in memory."""
@@ -57,7 +59,7 @@ class TextPaths:
         most = min(bounds[-1] - into, len(tokens) - at)
         if most <= 0 or (into > 0 and into not in bounds):
             return 0
-        equal = _common_prefix(os.pread(self.file.fileno(), 4 * most, 4 * (offset + into)), tokens[at : at + most].tobytes())
+        equal = common(array("I", os.pread(self.file.fileno(), 4 * most, 4 * (offset + into))), tokens[at : at + most])
         known = set(bounds)
         for end in ends:   # a piece that ends inside a segment of the edge cannot be continued there
             if 0 < end - at < equal and into + end - at not in known:
@@ -72,31 +74,6 @@ class TextPaths:
                 spans.append((number, min(end, stop) - begin))
             begin, number = end, number + 1
         return spans
-
-
-def cut(path, tokens):
-    """The beginning of a path."""
-    kept = []
-    for edge, length in path:
-        if tokens <= 0:
-            break
-        kept.append((edge, min(length, tokens)))
-        tokens -= length
-    return kept
-
-
-def _common_prefix(a, b):
-    """Leading 4-byte tokens that two strings of equal size have in common."""
-    if a == b:
-        return len(a) // 4
-    low, high = 0, len(a) // 4   # a[:4 * low] is equal, a[:4 * high] is not
-    while high - low > 1:
-        middle = (low + high) // 2
-        if a[4 * low : 4 * middle] == b[4 * low : 4 * middle]:
-            low = middle
-        else:
-            high = middle
-    return low
 
 
 def _by_piece(spans, pieces, ends):

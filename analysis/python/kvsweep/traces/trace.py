@@ -1,4 +1,5 @@
 """Jobs and turns as docs/traces.md has them, and the file that holds them."""
+import contextlib
 import gzip
 import json
 import os
@@ -10,7 +11,6 @@ MOST_TOKENS = 1 << 26
 LATEST_S = 1e9
 MOST_BYTES = 30 << 20
 MOST_REASONS = 20
-LABELS = ("system", "user", "assistant", "tool_call", "tool_result", "role", "synthesized")
 
 
 class Refused(Exception):
@@ -36,6 +36,7 @@ class Job:
     name: str
     turns: list = field(default_factory=list)
     arrival_s: float = None
+    place: str = None          # where it was read
 
 
 def tokens_of(segments):
@@ -92,39 +93,20 @@ class Notes:
     def assumed(self):
         return [f"{count} {sentence}" if count else sentence for sentence, count in self.counted.items()]
 
+    @contextlib.contextmanager
     def reading(self, row):
-        """`with notes.reading(row):` counts a row that cannot be read, and goes on."""
-        return _Reading(self, getattr(row, "place", None))
+        """`with notes.reading(row):` counts a row that cannot be read, and goes on. `row` has a place, or is one."""
+        place = getattr(row, "place", row)
+        try:
+            yield
+        except (Refused, KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError) as problem:
+            why = f"has no {problem.args[0]}" if isinstance(problem, KeyError) else str(problem)[:200]
+            if self.strict:
+                raise Refused(f"{place}: {why}") from problem
+            self.leave_out("rows that cannot be read", why, place=place)
 
     def lines(self):
-        listed = []
-        for (what, why), entry in self.left_out.items():
-            line = {"what": what, "count": entry["count"], "why": why}
-            if entry["tokens"]:
-                line["tokens"] = entry["tokens"]
-            if entry["first"]:
-                line["first"] = entry["first"]
-            listed.append(line)
-        return listed
-
-
-class _Reading:
-    def __init__(self, notes, place):
-        self.notes, self.place = notes, place
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, kind, problem, _):
-        if kind is None or not issubclass(kind, (Refused, KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError)):
-            return False
-        why = f"has no {problem.args[0]}" if kind is KeyError and problem.args else str(problem)[:200]
-        if kind is RecursionError:
-            why = "is nested too deeply"
-        if self.notes.strict:
-            raise Refused(f"{self.place}: {why}") from problem
-        self.notes.leave_out("rows that cannot be read", why, place=self.place)
-        return True
+        return [{"what": what, "why": why, **{key: value for key, value in entry.items() if value}} for (what, why), entry in self.left_out.items()]
 
 
 class TraceFile:

@@ -14,7 +14,7 @@ FORMATS = {}
 class Format:
     name: str
     detect: object      # detect(row): whether a file that begins with this row is of the format
-    convert: object     # convert(row, context): a Job, a Chat, a list of them or None; or convert(rows, context) yields them
+    convert: object     # convert(row, context): a Job, a Chat, a list of them or None; or convert(rows, context) yields jobs
     whole: bool
     rank: int           # formats of a lower rank are asked first
     summary: str

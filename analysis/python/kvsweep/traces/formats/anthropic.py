@@ -4,7 +4,7 @@ Source: docs.anthropic.com/en/api/messages and message-batches. messages: conten
 system: a text or blocks; tools: schemas; params: the request of a batch file; response, result.message or message: the answer.
 Cannot tell: times; tokens of images; what a redacted thinking block holds.
 """
-from ..sources import Row
+from ..sources import row_of
 from . import converter, openai
 
 BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
@@ -19,11 +19,9 @@ def _detect(row):
 @converter("anthropic", _detect, rank=5)
 def chat(row, context):
     """Anthropic messages, alone, with answers or of batches."""
-    found = Row({**row, **row.get("params", {})})
-    found.place = row.place
+    found = row_of({**row, **row.get("params", {})}, row.place)
     result = row.get("result") if isinstance(row.get("result"), dict) else row
     answer = next((each for each in (row.get("response"), result.get("message")) if isinstance(each, dict) and isinstance(each.get("content"), list)), None)
     if answer:
-        found["messages"] = [*found["messages"], {"role": "assistant", "content": answer["content"]}]
-        found.pop("response", None)
+        found["response"] = answer
     return openai.chat(found, context)

@@ -15,10 +15,17 @@ PROMPT = ("input_tokens", "cache_read_input_tokens", "cache_creation_input_token
 
 
 class _Answer:
-    def __init__(self, row, asked_s, before):
+    def __init__(self, row, asked_s, before, root):
         self.asked_s, self.before, self.place = asked_s, before, row.place   # before: the answer that it continues
-        self.agent = str(row.get("agentId") or "sidechain") if row.get("isSidechain") else None
+        self.agent = str(row.get("agentId") or f"sidechain {root}") if row.get("isSidechain") else None
         self.usage, self.answered_s, self.tool = {}, None, None
+
+    def add(self, message, when):
+        """A line of the answer. The last one has the whole usage."""
+        self.usage = message.get("usage") or self.usage
+        self.answered_s = max(filter(None, (when, self.answered_s)), default=None)
+        calls = [part.get("name") for part in message.get("content") or () if isinstance(part, dict) and part.get("type") == "tool_use"]
+        self.tool = self.tool or (calls or [None])[0]
 
 
 @converter("claudecode", lambda row: "sessionId" in row and "type" in row or {"type", "summary", "leafUuid"} <= set(row), whole=True, rank=1)
@@ -30,42 +37,33 @@ def sessions(rows, context):
             _event(row, found, events, context.notes)
     context.notes.assume("a prompt begins with the one before it and its answer where it is that long, else with what the provider's cache had; sessions share nothing")
     for name, answers in found.items():
-        place = next(iter(answers.values())).place
-        with context.notes.reading(_At(place)):
-            yield place, _job(name, answers, context.notes)
-
-
-class _At:
-    def __init__(self, place):
-        self.place = place
+        with context.notes.reading(next(iter(answers.values()))):
+            yield _job(name, answers, context.notes)
 
 
 def _event(row, found, events, notes):
-    """`events`: by uuid, when an event was and which answer it continues."""
+    """`events`: by uuid, when an event was, which answer it continues and which event began its chain; by id of a message, its session."""
     message, when = row.get("message") or {}, seconds(row.get("timestamp"))
-    before_s, before = events.get(row.get("parentUuid"), (None, None))
+    before_s, before, root = events.get(row.get("parentUuid"), (None, None, row.get("uuid")))
+    session = str(row.get("sessionId"))
     if row.get("type") not in ("user", "assistant") or not isinstance(message, dict):
         notes.leave_out(f"events of type {row.get('type')}", "they are no requests")
     elif row["type"] == "assistant" and message.get("model") == "<synthetic>":
         notes.leave_out("failed requests", "the answer is the harness's", place=row.place)
     elif row["type"] == "assistant":
-        answers = found.setdefault(str(row["sessionId"]), {})
         name = str(message.get("id") or row.get("uuid"))
-        answer = answers.setdefault(name, None) or _Answer(row, before_s, before)
-        answers[name] = answer
-        answer.usage = message.get("usage") or answer.usage
-        answer.answered_s = max(filter(None, (when, answer.answered_s)), default=None)
-        for part in message.get("content") or ():
-            if isinstance(part, dict) and part.get("type") == "tool_use" and not answer.tool:
-                answer.tool = part.get("name")
+        if events.setdefault(("answer", name), session) != session:
+            notes.leave_out("answers of another session", "a session that goes on repeats the one before it")
+        else:
+            found.setdefault(session, {}).setdefault(name, _Answer(row, before_s, before, root)).add(message, when)
         before = name
     if row.get("uuid"):
-        events[row["uuid"]] = (when if when is not None else before_s, before)
+        events[row["uuid"]] = (when if when is not None else before_s, before, root)
 
 
 def _job(name, answers, notes):
     timed = [answer for answer in answers.values() if answer.asked_s is not None]
-    job, numbers, lengths, ends, last = Job(name, arrival_s=min((answer.asked_s for answer in timed), default=None)), {}, [], [], {}
+    job, numbers, lengths, ends, last = Job(name, arrival_s=min((answer.asked_s for answer in timed), default=None), place=next(iter(answers.values())).place), {}, [], [], {}
     for key, answer in sorted(answers.items(), key=lambda entry: entry[1].asked_s or 0):
         prompt, output = sum(int(number(answer.usage, part) or 0) for part in PROMPT), int(number(answer.usage, "output_tokens") or 0)
         if not prompt or not output:

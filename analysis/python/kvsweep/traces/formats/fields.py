@@ -26,6 +26,13 @@ def tokens(value, name):
     return int(found)
 
 
+def least(value, what, notes):
+    """At least one token, as every engine reads and generates one."""
+    if value == 0:
+        notes.assume(f"{what} of 0 tokens are replayed as 1 token: every engine has one at least", 1)
+    return max(value, 1)
+
+
 def number(row, name, needed=False):
     value = row.get(name)
     if value in (None, ""):

@@ -14,7 +14,7 @@ from fractions import Fraction
 from ..requests import Request, Requests
 from ..trace import Refused
 from . import converter
-from .fields import count, first, number
+from .fields import count, first, least, number
 
 USUAL, AHEAD = 512, 2000
 SIZES = (512, 16, 64, 128, 256, 32, 1024, 2048, 8, 4096, 1)
@@ -74,9 +74,8 @@ def requests(rows, context):
 def _request(row, unit_s, block, at, notes):
     if int(row.get("block_size") or block) != block:
         raise Refused(f"block_size is {row['block_size']}, that of the lines above {block}")
-    answer, when = count(row, *OUT), first(row, "timestamp", "created_time")
-    if answer == 0:
-        notes.assume("answers of 0 tokens, failures or prefill alone, are replayed as 1 token, as every engine generates one", 1)
+    prompt, answer = least(count(row, *IN), "prompts", notes), least(count(row, *OUT), "answers", notes)
+    when = first(row, "timestamp", "created_time")
     ids = row.get("hash_ids")
     if ids is None:
         notes.assume("rows without hash_ids share nothing with others")
@@ -89,6 +88,6 @@ def _request(row, unit_s, block, at, notes):
     waits = row.get("wait_for") or []
     if not isinstance(waits, list):
         raise Refused("wait_for is no list of request ids")
-    return Request(str(row.get("request_id", f"line {at}")), max(count(row, *IN), 1), max(answer, 1), ids, str(row.get("session_id") or ""), [str(each) for each in waits],
+    return Request(str(row.get("request_id", f"line {at}")), prompt, answer, ids, str(row.get("session_id") or ""), [str(each) for each in waits],
                    str(row.get("agent") or ""), None if when is None else Fraction(when) * unit_s, scaled["start_ms"], scaled["api_ms"],
                    None if delay is None else delay / 1e3, str(row.get("tool") or ""), row.place)

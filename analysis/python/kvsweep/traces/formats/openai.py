@@ -29,10 +29,15 @@ def chat(row, context):
     for key in ("system", "instructions"):
         if body.get(key):
             messages = messages_of([{"role": "system", "content": body[key]}], notes, row.place) + messages
-    messages += _answer(body, notes, row.place)
+    answer = _answer(body, notes, row.place)
     length = count(row, "output_length", "output_tokens", needed=False)
-    if length and messages[-1].role != "assistant":
-        messages.append(Message("assistant", tokens=length))
+    if length and not answer and messages[-1].role != "assistant":
+        answer = [Message("assistant", tokens=length)]
+    for message in messages if answer else ():
+        if message.role == "assistant":
+            message.is_demo = True
+            notes.assume("a request that is recorded with its answer is one turn: answers before it are part of its prompt")
+    messages += answer
     if not any(message.role == "assistant" for message in messages):
         raise Refused("has no answer: nothing says how long it was")
     tools = body.get("tools") or body.get("functions") or []
@@ -49,6 +54,8 @@ def _answer(body, notes, place):
     response = response.get("body", response) if isinstance(response, dict) else body
     if isinstance(response.get("choices"), list) and response["choices"]:
         return messages_of([response["choices"][0]["message"]], notes, place)
+    if response is not body and isinstance(response.get("content"), list):
+        return messages_of([{"role": "assistant", "content": response["content"]}], notes, place)
     if isinstance(response.get("output"), list):
         return items(response["output"], notes, place)
     return []

@@ -7,7 +7,7 @@ Cannot tell: how long answers took, so that a turn's time is from start to start
 """
 from ..requests import Request, Requests
 from . import converter
-from .fields import count, number
+from .fields import count, least, number
 
 BLOCK = 16
 
@@ -23,10 +23,8 @@ def requests(rows, context):
 
 
 def _request(row, notes):
-    answer = count(row, "output_length")
-    if answer == 0:
-        notes.assume("answers of 0 tokens, failures or prefill alone, are replayed as 1 token, as every engine generates one", 1)
+    prompt, answer = least(count(row, "input_length"), "prompts", notes), least(count(row, "output_length"), "answers", notes)
     parents = row["parent_chat_id"]
     parents = parents if isinstance(parents, list) else [parents]
-    return Request(str(row["chat_id"]), max(count(row, "input_length"), 1), max(answer, 1), row.get("hash_ids"), waits=[str(each) for each in parents if each not in (None, -1, "-1", "")],
+    return Request(str(row["chat_id"]), prompt, answer, row.get("hash_ids"), waits=[str(each) for each in parents if each not in (None, -1, "-1", "")],
                    at_s=number(row, "timestamp"), place=row.place)

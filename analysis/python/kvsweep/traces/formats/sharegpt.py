@@ -5,7 +5,7 @@ conversations (or items): from: human, user, gpt, assistant, chatgpt, bing, bard
 and content; value: the text. system: a system prompt; tools: schemas, as JSON text.
 Cannot tell: times.
 """
-from ..messages import Chat, messages_of, name_of
+from ..messages import Chat, content_of, messages_of, name_of
 from . import converter
 
 
@@ -20,7 +20,7 @@ def chat(row, context):
     if not records:
         context.notes.leave_out("conversations without an answer", "there is nothing to replay", place=row.place)
         return None
-    kept = [record for record in records if record.get("value", record.get("content")) is not None] if isinstance(records, list) else records
+    kept = [record for record in records if content_of(record) is not None or record.get("tool_calls")] if isinstance(records, list) else records
     if len(kept) < len(records):
         context.notes.leave_out("messages without a text", "the recording has null for them", count=len(records) - len(kept), place=row.place)
     messages = messages_of(kept, context.notes, row.place)

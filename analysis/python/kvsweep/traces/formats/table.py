@@ -41,13 +41,11 @@ def turns(rows, context):
             values = {name: row[column] for name, column in names.items() if column is not None}
             single += 1
             name = str(first(values, "job") or f"row {single}")
-            _turn(values, jobs.setdefault(name, (row.place, Job(name), [])), context.notes)
-    for place, job, _ in jobs.values():
-        yield place, job
+            _turn(values, *jobs.setdefault(name, (Job(name, place=row.place), [])), context.notes)
+    yield from (job for job, _ in jobs.values())
 
 
-def _turn(values, entry, notes):
-    _, job, lengths = entry
+def _turn(values, job, lengths, notes):
     before = sum(lengths[-1]) if lengths else 0
     prompt, answer, new = count(values, "prompt_tokens", needed=False), count(values, "answer_tokens"), count(values, "new_tokens", needed=False)
     if prompt is None:

@@ -8,7 +8,7 @@ Cannot tell: what sessions have in common (the first round shares nothing), and 
 from ..messages import seconds
 from ..trace import Job, Refused, Turn
 from . import converter
-from .fields import count, number
+from .fields import count, least, number
 
 
 def _times(row):
@@ -34,24 +34,24 @@ def rounds(rows, context):
     jobs, ends = {}, {}
     for row in rows:
         with context.notes.reading(row):
-            _round(row, jobs, ends)
+            _round(row, jobs, ends, context.notes)
     context.notes.assume("a round shares its prefix_tokens with the prompt in front of it, a session's first round shares nothing")
-    for name, (place, job) in sorted(jobs.items(), key=lambda entry: entry[1][1].arrival_s or 0.0):
-        yield place, job
+    yield from sorted(jobs.values(), key=lambda job: job.arrival_s or 0.0)
 
 
-def _round(row, jobs, ends):
+def _round(row, jobs, ends, notes):
     name = str(row["session_id"])
     prompt, answer, cached = count(row, "input_tokens_total"), count(row, "output_tokens"), count(row, "prefix_tokens")
     if cached > prompt:
         raise Refused("has more prefix_tokens than input_tokens_total")
+    prompt, answer = least(prompt, "prompts", notes), least(answer, "answers", notes)
     sent_s, answered_s = _times(row)
-    place, job = jobs.get(name, (row.place, Job(name, arrival_s=sent_s)))
+    job = jobs.get(name, Job(name, arrival_s=sent_s, place=row.place))
     last_sent_s, last_answered_s, last_prompt = ends.get(name, (None, None, 0))
     if None not in (sent_s, last_sent_s) and sent_s < last_sent_s:
         raise Refused("begins before the round in front of it")
     shared = min(cached, last_prompt, prompt)
-    turn = Turn([(None, prompt - shared)] if prompt > shared else [], [(None, max(answer, 1))], tool=_slowest(row.get("tools") or []))
+    turn = Turn([(None, prompt - shared)] if prompt > shared else [], [(None, answer)], tool=_slowest(row.get("tools") or []))
     if shared:
         turn.extends = (len(job.turns) - 1, shared)
     if None not in (sent_s, last_answered_s):
@@ -61,4 +61,4 @@ def _round(row, jobs, ends):
     if None not in (sent_s, answered_s):
         turn.api_s = max(0.0, answered_s - sent_s)
     job.turns.append(turn)
-    jobs[name], ends[name] = (place, job), (sent_s, answered_s, max(prompt, 1))
+    jobs[name], ends[name] = job, (sent_s, answered_s, prompt)

@@ -10,7 +10,7 @@ Cannot tell: texts, tools, which part of a prompt is the answer before it, wheth
 from ..blocks import BlockPaths, check_fit, prompt_of
 from ..trace import Job, Refused, Turn
 from . import converter
-from .fields import count, number
+from .fields import count, least, number
 
 
 def _is_subagent(request):
@@ -79,17 +79,15 @@ class _Session:
         return last
 
     def _turn(self, request, name, after, start_s, gap_s, last):
-        tokens, answer = count(request, "in", "input_length"), count(request, "out", "output_length")
-        if answer == 0:
-            self.context.notes.assume("answers of 0 tokens are replayed as 1 token, as every engine generates one", 1)
+        tokens, answer = (least(count(request, *names), what, self.context.notes) for names, what in ((("in", "input_length"), "prompts"), (("out", "output_length"), "answers")))
         if not isinstance(request.get("hash_ids"), list):
             raise Refused("a request has no hash_ids")
         check_fit(request["hash_ids"], tokens, self.size)
         path = self.paths.follow(request["hash_ids"], None if last is None else self.placed[last][0])
-        extends, prompt = prompt_of(path, max(tokens, 1), self.size, None if last is None else (last, *self.placed[last]))
+        extends, prompt = prompt_of(path, tokens, self.size, None if last is None else (last, *self.placed[last]))
         turn = len(self.job.turns)
         self.placed.append((path, tokens))
-        self.job.turns.append(Turn(prompt, [(None, max(answer, 1))], extends=extends, after=None if after == [turn - 1] or not after else after,
+        self.job.turns.append(Turn(prompt, [(None, answer)], extends=extends, after=None if after == [turn - 1] or not after else after,
                                    gap_s=gap_s, start_s=start_s, api_s=number(request, "api_time"), agent=name))
         return turn
 
