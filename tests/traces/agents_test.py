@@ -172,6 +172,11 @@ def template():
     expect_equal(trace.turn(1)["extends"], [0, trace.prompts[0][0]], "and is gone from the next prompt")
     system = {"role": "system", "content": "be brief"}
     expect_equal(converted([{"messages": [system, *CHAT]}], template=path).labels(0, "prompt")["system"], -(-len("<|im_start|>system\nbe brief<|im_end|>\n") // 4), "marks count with their message")
+    bare = str(written("{% for m in messages %}[{{ m.role }}]{{ m.content }}{% endfor %}", "bare.jinja"))
+    trace = converted([{"messages": chat, "tools": ['[{"name": "f"}, {"name": "g"}]']}], template=bare)
+    expect_equal(trace.left_out("schemas of tools"), 2, "schemas that a template has no place for")
+    expect_equal(trace.labels(1, "answer")["tool_call"], -(-len('{"name":"f","arguments":{}}') // 4), "calls that it leaves out count all the same")
+    expect_equal(converted([{"messages": CHAT[:1], "output_length": 20}], template=path).answers, [[20]], "an answer of known length")
     refused = str(written("{{ raise_exception('no system role') }}", "bad.jinja"))
     expect_in("the template refuses the messages: no system role", refusal([{"messages": chat}], template=refused), "a template that refuses")
 

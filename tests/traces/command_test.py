@@ -62,6 +62,8 @@ def inputs():
         written(content, name)
     trace = Trace(folder)
     expect_equal((len(trace.jobs), trace.left_out("files of another format"), trace.left_out("files of the folder")), (6, 1, 1), "files")
+    written(b'{"some": "settings"}\n', "folder/Config.json")
+    expect_equal((len(Trace(folder).jobs), Trace(folder).left_out("files of another format")), (6, 2), "a first file of no format")
 
 
 @case("Parquet and zstd are read where their packages are, else one sentence names them")

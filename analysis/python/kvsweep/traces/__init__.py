@@ -20,8 +20,8 @@ __all__ = ["Chat", "Job", "Message", "Refused", "Turn", "convert", "converter", 
 class Context:
     """What a converter is given: `notes` for what it leaves out or assumes, `rows` and `columns` as the user asked for."""
 
-    def __init__(self, notes, chats, rows="auto", columns=None):
-        self.notes, self.chats, self.rows, self.columns = notes, chats, rows, columns or {}
+    def __init__(self, notes, rows="auto", columns=None):
+        self.notes, self.rows, self.columns = notes, rows, columns or {}
         self.numbers = itertools.count()   # ids of segments
         self.blocks = {}
 
@@ -49,7 +49,7 @@ def from_frame(frame, out, format=None, tokenizer=None, template=None, strict=Fa
 
 def _convert(files, out, source, notes, format, tokenizer, template, rows, columns):
     chats = Chats(notes, tokenizer, template)
-    context = Context(notes, chats, rows, columns)
+    context = Context(notes, rows, columns)
     found = formats.named(format) if format else None
     if columns and not found:
         found = formats.named("table")
@@ -78,24 +78,23 @@ class _Rows:
         self.files, self.notes, self.format, self.asked = files, notes, format, format is not None
 
     def __iter__(self):
+        unknown = None
         for path, rows in self.files:
             first = next(rows, None)
             if first is None:
                 continue
-            if not self.asked:
-                try:
-                    own = formats.detected(first, path)
-                except Refused as problem:
-                    if self.format is None:
-                        raise
-                    own = problem
-                if self.format is None:
-                    self.format = own
-                elif own is not self.format:
-                    self.notes.leave_out("files of another format", f"the folder's first file is {self.format.name}", place=os.path.basename(path))
-                    continue
-            yield first
-            yield from rows
+            try:
+                own = self.format if self.asked else formats.detected(first, path)
+            except Refused as problem:
+                own, unknown = None, unknown or problem
+            self.format = self.format or own
+            if own is self.format and own is not None:
+                yield first
+                yield from rows
+            else:
+                self.notes.leave_out("files of another format", f"others are {self.format.name}" if self.format else "it is not known", place=os.path.basename(path))
+        if self.format is None and unknown is not None:
+            raise unknown
 
 
 def _items(rows, context):

@@ -71,11 +71,11 @@ def _messages(record, notes, place):
         return []
     if role is None:
         raise Refused(f"role is {said!r}; allowed: {', '.join(sorted(ROLES))}")
-    message = Message(role, sent_s=seconds(record.get("timestamp", record.get("time"))), raw=record,
+    message = Message(role, sent_s=seconds(record.get("timestamp")), raw=record,
                       is_demo=bool(record.get("is_demo")) or record.get("tool") == "demo")
     results = _content(content_of(record), message, notes, place)
     if said in ("function_call", "tool_call"):
-        message.calls, message.text = [_call(_loaded(message.text))], ""
+        message.calls, message.text = [_call(loaded(message.text))], ""
     _keys(record, message, notes)
     if not results:
         return [message]
@@ -145,7 +145,7 @@ def _keys(record, message, notes):
     if isinstance(record.get("refusal"), str):
         message.text += record["refusal"]
     calls = record.get("tool_calls")
-    for call in _loaded(calls) if isinstance(calls, str) else calls if calls is not None else ():
+    for call in loaded(calls) if isinstance(calls, str) else calls if calls is not None else ():
         message.calls.append(_call(call))
     if record.get("function_call"):
         message.calls.append(_call(record["function_call"]))
@@ -156,7 +156,7 @@ def _keys(record, message, notes):
                             estimate(value if isinstance(value, str) else compact(value)))
 
 
-def _loaded(text):
+def loaded(text):
     try:
         return json.loads(text)
     except ValueError:
@@ -173,7 +173,7 @@ def _call(call):
     name = inner.get("name", "")
     arguments = next((inner[key] for key in ("arguments", "input", "parameters", "args") if inner.get(key) is not None), {})
     if isinstance(arguments, str):
-        arguments = _loaded(arguments) if isinstance(_loaded(arguments), (dict, list)) else arguments
+        arguments = loaded(arguments) if isinstance(loaded(arguments), (dict, list)) else arguments
     return str(name), arguments
 
 
@@ -200,7 +200,7 @@ def seconds(value):
         raise Refused(f"the time is {value!r}; allowed: a number, or a date and time")
     for scale in (1e9, 1e6, 1e3):
         if abs(value) >= 1e8 * scale:   # 1973
-            return value / scale
+            return Fraction(value) / int(scale)
     return float(value)
 
 

@@ -2,7 +2,7 @@
 from array import array
 
 from .messages import Message, compact
-from .tokens import pieces
+from .tokens import pieces, unknown
 
 BEGIN, HEADER, HEADER_END, END = (array("I", [0xFFFFFFFF - mark]) for mark in range(4))   # no tokenizer has these ids
 OPEN, CLOSE, TAG = "```bash\n", "\n```", "<function="
@@ -58,7 +58,7 @@ class Plain:
     name, digest = "plain: Llama 3's framing", None
 
     def __init__(self, tokenizer):
-        self.tokenizer, self.fresh = tokenizer, 0xFFFFFF00
+        self.tokenizer = tokenizer
         self.headers = {role: HEADER + tokenizer.encode(role) + HEADER_END + tokenizer.encode("\n\n") for role in ("system", "user", "assistant", "tool")}
 
     def turns(self, chat, answers, notes):
@@ -78,13 +78,8 @@ class Plain:
                 notes.assume("an answer that calls a tool without one bash block ends in a synthesized one, which Continuum's parser needs")
             if message.reasoning:
                 notes.assume("reasoning stays in the prompts after it")
-            yield None, prompt, [("assistant", self._unknown(message.tokens))] if message.tokens else [*pieces(self.tokenizer, parts), ("role", END)]
+            yield None, prompt, [("assistant", unknown(message.tokens))] if message.tokens else [*pieces(self.tokenizer, parts), ("role", END)]
             prompt, called = [], calls_tool(message)
-
-    def _unknown(self, count):
-        """Tokens that occur nowhere else."""
-        self.fresh -= count
-        return array("I", range(self.fresh, self.fresh + count))
 
     def _whole(self, message):
         text = "".join(text for _, text in answer_parts(message)) if message.role == "assistant" else message.text

@@ -84,6 +84,8 @@ class Requests:
         for requests in self.jobs:
             for request in requests[1:]:
                 before = requests[request.after[0]] if request.after else requests[0]
+                if request.waits or request.agent != before.agent:   # a graph says itself what continues what
+                    continue
                 pairs += 1
                 if request.path is not None and before.path is not None:
                     fits += _shared(request.path, before.path) > 0

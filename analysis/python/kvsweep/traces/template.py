@@ -4,9 +4,11 @@ import json
 import os
 import re
 
-from .plain import answer_parts
+from .blocks import common
+from .messages import compact, loaded
+from .plain import answer_parts, calls_text
 from .sources import needed
-from .tokens import pieces
+from .tokens import pieces, unknown
 from .trace import Refused
 
 
@@ -44,48 +46,62 @@ class Template:
     def turns(self, chat, answers, notes):
         """As Plain.turns. A template may change what came before (many take earlier reasoning away): a turn keeps what is equal."""
         records = [_record(message) for message in chat.messages]
+        self.tools = self._schemas(chat, records[: answers[0]], notes)
         if self.dated:
             notes.assume("the date in the template is 1 January 2026")
         bounds, before, total = [(0, 0, 0)], "", 0   # characters, tokens, messages: where turns before are known to be cut
         for number in answers:
-            prompt, message = self._text(chat, records[:number], True), chat.messages[number]
-            same = len(os.path.commonprefix([before, prompt]))
+            prompt, message = self._text(records[:number], True), chat.messages[number]
+            same = common(before, prompt)
             while bounds[-1][0] > same:
                 bounds.pop()
             chars, kept, after = bounds[-1]
-            fresh = self._pieces(prompt[chars:], chat.messages[after:number], 0 if chars else self._system(chat, records, prompt))
-            text = self._answer(chat, records[: number + 1], prompt, message)
+            fresh = self._pieces(prompt[chars:], chat.messages[after:number], 0 if chars else self._system(records, prompt))
+            text = self._answer(records[: number + 1], prompt, message)
             answer = self._pieces(text, [message])
-            silent = message.reasoning.strip() and message.reasoning.strip() not in prompt[chars:] + text
-            if silent:
-                notes.assume("reasoning that the template leaves out counts in its answer alone")
-                answer = pieces(self.tokenizer, [("assistant", message.reasoning)]) + answer
+            lost = [(label, said) for label, said, mark in (("assistant", message.reasoning, message.reasoning.strip()), ("tool_call", calls_text(message), (message.calls or [("",)])[0][0]))
+                    if mark and mark not in prompt[chars:] + text]
+            if lost:
+                notes.assume("reasoning and calls that the template leaves out count in their answer alone")
+                answer = [piece for part in lost for piece in pieces(self.tokenizer, [part])] + answer
+            if message.tokens:
+                answer = [("assistant", unknown(message.tokens))]
             yield None if total and kept == total else kept, fresh, answer
             length = kept + _count(fresh)
             bounds.append((len(prompt), length, number))
             before, total = prompt, length + _count(answer)
-            if not silent:
+            if not lost and not message.tokens:
                 before += text
                 bounds.append((len(before), total, number + 1))
 
-    def _answer(self, chat, records, prompt, message):
+    def _schemas(self, chat, records, notes):
+        """The schemas of tools, where the template has them in the prompt."""
+        self.tools = [schema for each in chat.tools for schema in _listed(loaded(each) if isinstance(each, str) else each)]
+        if not self.tools:
+            return None
+        prompt, tools, self.tools = self._text(records, True), self.tools, None
+        if prompt == self._text(records, True):
+            notes.leave_out("schemas of tools", "the template has no place for them", len(self.tokenizer.encode(compact(tools))), count=len(tools))
+        return tools
+
+    def _answer(self, records, prompt, message):
         """What the model generates, up to its end mark."""
-        whole = self._text(chat, records, False)
+        whole = self._text(records, False)
         text = whole[len(prompt) :].rstrip("\n") if whole.startswith(prompt) else ""
         return text or "".join(part for label, part in answer_parts(message) if label != "synthesized") or "\n"
 
-    def _text(self, chat, records, opens):
+    def _text(self, records, opens):
         try:
-            return self.render(messages=records, tools=[each for each in chat.tools if isinstance(each, dict)] or None, add_generation_prompt=opens, **self.marks)
+            return self.render(messages=records, tools=self.tools, add_generation_prompt=opens, **self.marks)
         except Exception as problem:   # a template raises what it likes
             raise Refused(f"the template refuses the messages: {problem}") from None
 
-    def _system(self, chat, records, prompt):
+    def _system(self, records, prompt):
         """How much of the prompt is the system's: its message, and the schemas that the template has there."""
         if records[0]["role"] != "system":
             return 0
         try:
-            return len(os.path.commonprefix([self._text(chat, records[:1], False), prompt]))
+            return common(self._text(records[:1], False), prompt)
         except Refused:
             return 0
 
@@ -99,12 +115,16 @@ class Template:
                 if begin >= 0:
                     parts.append((label, text[at : begin + len(said)]))
                     at = begin + len(said)
-        calls = messages and messages[-1].role == "assistant" and messages[-1].calls
+        calls = messages and messages[-1].role == "assistant" and messages[-1].calls and messages[-1].calls[0][0] in text[at:]
         return pieces(self.tokenizer, [*parts, ("tool_call" if calls else "role", text[at:])])
 
 
 def _count(found):
     return sum(len(tokens) for _, tokens in found)
+
+
+def _listed(value):
+    return value if isinstance(value, list) else [value]
 
 
 def _raise(sentence):

@@ -92,6 +92,12 @@ def load(path):
     return (HuggingFace if data.lstrip()[:1] == b"{" else Ranks)(path, data)
 
 
+def unknown(count, below=[0xFFFFFF00]):
+    """Tokens that occur nowhere else: no tokenizer has their ids."""
+    below[0] -= count
+    return array("I", range(below[0], below[0] + count))
+
+
 def pieces(tokenizer, parts):
     """[(label, tokens)] of adjacent texts (label, text) that are tokenized as one. A token counts where it begins."""
     parts = [(label, text) for label, text in parts if text]
