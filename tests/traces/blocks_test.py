@@ -119,6 +119,12 @@ def units():
         expect_equal([job["arrival_s"] for job in trace.jobs], arrivals, "arrivals")
 
 
+@case("a row whose time is of another clock than the first is left out")
+def clocks():
+    trace = converted([row([n], timestamp=time) for n, time in enumerate((1787000000000, 1787000000500, 0))])
+    expect_equal(([job["arrival_s"] for job in trace.jobs], trace.left_out("rows that cannot be read")), ([0, 0.5], 1), "arrivals")
+
+
 @case("answers of 0 tokens are counted, and a row that runs backwards is left out")
 def odd_rows():
     trace = converted([row([n], out=0) for n in range(3)])

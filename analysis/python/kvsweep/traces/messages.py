@@ -1,6 +1,7 @@
 """Messages of every dialect, as one: a role, texts with labels, calls. What has no place in a prompt is listed as left out."""
 import datetime
 import json
+import re
 from dataclasses import dataclass, field
 from fractions import Fraction
 
@@ -15,6 +16,8 @@ MEDIA = ("image", "image_url", "input_image", "audio", "input_audio", "video", "
 REASONING = ("reasoning_content", "reasoning", "thinking", "thought", "thinking_blocks", "reasoning_details")
 CALLS = ("tool_use", "server_tool_use", "mcp_tool_use", "function_call", "custom_tool_call", "tool_call")
 RECORD = ("role", "content", "from", "value", "id", "type", "object", "timestamp", "time", "index", "is_demo", "tool", "turns")  # of the record, not of the prompt
+
+DATE = re.compile(r"(\d{4})[-/](\d\d?)[-/](\d\d?)(?:[T ](\d\d?):(\d\d)(?::(\d\d)(?:\.(\d+))?)?)?\s*(?:Z|UTC|([+-])(\d\d):?(\d\d)?)?", re.I)
 
 
 @dataclass
@@ -206,29 +209,12 @@ def seconds(value):
 
 def date_s(text):
     """Seconds since 1970 of a date and time, UTC where it has no zone: exactly, since doubles have no nanoseconds there."""
-    plain = text.strip().replace("/", "-").replace(" UTC", "Z")
-    head, dot, rest = plain.partition(".")
-    digits = rest[: len(rest) - len(rest.lstrip("0123456789"))]
-    zone = rest[len(digits):] if dot else ""
-    if not dot:
-        for sign in "Z+-":
-            at = plain.find(sign, 11)
-            if at > 0:
-                head, zone = plain[:at], plain[at:]
-                break
+    found = DATE.fullmatch(text.strip())
     try:
-        moment = datetime.datetime.fromisoformat(head.strip().replace("T", " "))
-        offset = _zone(zone.strip())
-    except ValueError:
+        year, month, day, hour, minute, second = (int(part or 0) for part in found.groups()[:6])
+        moment = datetime.datetime(year, month, day, hour, minute, tzinfo=datetime.timezone.utc)
+    except (AttributeError, ValueError):
         raise Refused(f"the time is {text[:40]!r}; allowed: a date and time such as 2023-11-16 18:17:03.9799600, or seconds") from None
-    whole = int(moment.replace(tzinfo=datetime.timezone.utc).timestamp()) - offset
-    return whole + Fraction(int(digits[:9] or 0), 10 ** len(digits[:9]))
-
-
-def _zone(text):
-    if text in ("", "Z", "z"):
-        return 0
-    digits = text[1:].replace(":", "")
-    if text[0] not in "+-" or len(digits) not in (2, 4):
-        raise ValueError(text)
-    return (1 if text[0] == "+" else -1) * (int(digits[:2]) * 3600 + int(digits[2:] or 0) * 60)
+    digits, sign, hours, minutes = found.groups()[6:]
+    offset = int(f"{sign or '+'}1") * (int(hours or 0) * 3600 + int(minutes or 0) * 60)
+    return int(moment.timestamp()) + second - offset + Fraction(int(digits or 0), 10 ** len(digits or ""))

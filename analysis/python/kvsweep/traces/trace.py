@@ -122,6 +122,9 @@ class TraceFile:
     def add(self, job):
         """Returns the job's lengths, as `lengths` does. A name that is taken gets a number."""
         found = lengths(job)
+        first = next((arrival for arrival in self.arrivals if arrival is not None), job.arrival_s)
+        if first is not None and job.arrival_s is not None and abs(job.arrival_s - first) > LATEST_S / 2:
+            raise Refused(f"arrives {float(abs(job.arrival_s - first)):.0f} s from the first job: its time is of another clock")
         turns = _json([_turn_line(turn) for turn in job.turns])
         if len(turns) > MOST_BYTES:
             raise Refused(f"is a job of {len(turns)} bytes; allowed: {MOST_BYTES}")
