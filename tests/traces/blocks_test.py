@@ -30,6 +30,26 @@ def scopes():
         expect_equal(trace.hits, hits, scope)
 
 
+@case("prompts share exactly the blocks that their ids say, in all jobs and turns")
+def any_ids():
+    import random
+    dice = random.Random(5)
+    rows, earlier = [], []
+    for _ in range(400):
+        ids = [dice.randint(0, 2) for _ in range(dice.randint(1, 8))]
+        rows.append(row(ids, 512 * len(ids) - dice.choice((0, 1, 511)), session_id=dice.choice("abcdefgh"), timestamp=0))
+    trace = converted(rows, rows="whole")
+    order = [each for name in dict.fromkeys(each["session_id"] for each in rows) for each in rows if each["session_id"] == name]
+    for each, hit in zip(order, [hit for job in trace.hits for hit in job]):
+        expect_equal(hit, max((min(512 * same_blocks(each, other), each["input_length"], other["input_length"]) for other in earlier), default=0), str(each))
+        earlier.append(each)
+
+
+def same_blocks(a, b):
+    pairs = list(zip(a["hash_ids"], b["hash_ids"]))
+    return next((at for at, (x, y) in enumerate(pairs) if x != y), len(pairs))
+
+
 @case("subagents run beside their parent, which waits for them")
 def subagents():
     inner = [request(0, 64, [7]), request(3, 128, [7, 8], think=1)]

@@ -50,6 +50,7 @@ def reasoning():
         expect_equal(trace.answers[0][0], 503, str(list(extra)))
         expect_equal(trace.hits[0][1], sum((trace.prompts[0][0], 503)), "and stays in the next prompt")
         expect(trace.assumes("reasoning stays"), "said")
+    expect_equal(converted([chat(ASK, answer(content=LONG + "ls", thought=LONG))]).answers, [[502]], "what SWE-agent repeats")
     expect_equal(converted([chat(ASK, answer(refusal=LONG))]).answers, [[501]], "a refusal")
 
 

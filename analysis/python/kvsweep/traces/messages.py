@@ -143,7 +143,7 @@ def _keys(record, message, notes):
     """What stands beside the content."""
     for key in REASONING:
         text = _reasoning(record.get(key))
-        if text and text not in message.reasoning:
+        if text and text not in message.reasoning and not (key == "thought" and text in message.text):   # SWE-agent repeats it
             message.reasoning += text
     if isinstance(record.get("refusal"), str):
         message.text += record["refusal"]
