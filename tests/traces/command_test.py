@@ -25,6 +25,7 @@ def command():
     expect_in("mooncake: 3 jobs, 3 turns, 1800 tokens of prompts, 15 of answers", found.stderr, "what it took")
     expect_in("prefix hit of a cache that never forgets: 56.9 % of prompt tokens", found.stdout, "description")
     expect_in("arrivals from s", found.stdout, "drawing")
+    expect_in("turn 0           600  " + "#" * 60, found.stdout, "drawing of the longest job")
     first = json.loads(gzip.open(out, "rt").readline())
     expect_equal((first["kvsweep_trace"], first["source"]["file"], len(first["source"]["sha256"]), first["converter"]), (1, "rows.jsonl", 64, "mooncake"), "first line")
     expect(first["counts"]["arrivals"] == 3, "counts")

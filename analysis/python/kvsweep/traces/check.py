@@ -69,26 +69,31 @@ def describe(path, out):
     next(lines)
     sharing, prompts, answers, gaps, turns, arrivals, labels = Sharing(), [], [], [], [], [], {}
     hits = tokens = 0
+    longest = []
     for job in lines:
+        drawn = []
         turns.append(len(job["turns"]))
         if "arrival_s" in job:
-            arrivals.append((job["arrival_s"], job["turns"]))
+            arrivals.append(job["arrival_s"])
         for turn, (whole, hit) in zip(job["turns"], sharing.turns(job)):
             prompts.append(whole)
             answers.append(sum(segment[1] for segment in turn["answer"]))
             gaps += [turn["gap_s"]] if "gap_s" in turn else []
             hits, tokens = hits + hit, tokens + whole
+            drawn.append((whole, hit, answers[-1], turn.get("agent", "")))
             for usual, segments in (("user", turn["prompt"]), ("assistant", turn["answer"])):
                 for segment in segments:
                     label = segment[2] if len(segment) > 2 else usual
                     labels[label] = labels.get(label, 0) + segment[1]
+        longest = max(longest, drawn, key=len)
     print(f"{'':<24}{'mean':>10}{'min':>10}{'p50':>10}{'p90':>10}{'max':>10}", file=out)
     for name, values in (("turns of a job", turns), ("prompt tokens", prompts), ("answer tokens", answers), ("gaps, s", gaps)):
         if values:
             print(f"{name:<24}" + "".join(f"{value:>10.1f}" for value in _summary(values)), file=out)
     print(f"\nprefix hit of a cache that never forgets: {100 * hits / tokens:.1f} % of prompt tokens", file=out)
     print("new tokens are " + ", ".join(f"{label} {100 * count / sum(labels.values()):.1f} %" for label, count in sorted(labels.items(), key=lambda each: -each[1])), file=out)
-    _draw(arrivals, out)
+    _draw_job(longest, out)
+    _draw_arrivals(arrivals, out)
 
 
 def _summary(values):
@@ -96,13 +101,23 @@ def _summary(values):
     return (sum(ordered) / len(ordered), ordered[0], ordered[len(ordered) // 2], ordered[min(len(ordered) - 1, 9 * len(ordered) // 10)], ordered[-1])
 
 
-def _draw(arrivals, out, parts=12):
+def _draw_job(turns, out, most=16):
+    """The longest job: what each prompt had in common with what was before, what was new, and the answer."""
+    unit = max(prompt + answer for prompt, _, answer, _ in turns) / 60
+    print(f"\nlongest job, a character is {unit:.0f} tokens: = known, # new, + answer", file=out)
+    for number in range(0, len(turns), -(-len(turns) // most)):
+        prompt, hit, answer, agent = turns[number]
+        bar = "=" * round(hit / unit) + "#" * round((prompt - hit) / unit) + "+" * round(answer / unit)
+        print(f"turn {number:<6}{prompt:>9}  {bar} {agent}".rstrip(), file=out)
+
+
+def _draw_arrivals(arrivals, out, parts=12):
     """Jobs that arrive, over time."""
     if len(arrivals) < 2:
         return
-    end = max(arrival for arrival, _ in arrivals) or 1.0
+    end = max(arrivals) or 1.0
     counts = [0] * parts
-    for arrival, _ in arrivals:
+    for arrival in arrivals:
         counts[min(parts - 1, int(parts * arrival / end))] += 1
     print(f"\n{'arrivals from s':<18}{'jobs':>8}", file=out)
     for part, count in enumerate(counts):
