@@ -50,12 +50,14 @@ def detected(row, path):
 def named(name):
     """A known format, or the one that a Python file adds."""
     if name.endswith(".py"):
-        before = {each.name for each in known()}
+        before = {each.name: each for each in known()}
         if not os.path.exists(name):
             raise Refused(f"--format {name}: there is no such file")
         spec = importlib.util.spec_from_file_location("kvsweep_traces_added", name)
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
-        added = [each for each in FORMATS.values() if each.name not in before]
+        added = [each for each in FORMATS.values() if before.get(each.name) is not each]
+        FORMATS.clear()
+        FORMATS.update(before)
         if not added:
             raise Refused(f"--format {name}: adds no converter; it needs a function under @converter(name, detect)")
         return added[-1]
