@@ -1,7 +1,7 @@
 """Chats of every dialect, with the plain template: everything in a message counts, or is listed as left out."""
 import json
 
-from world import Trace, case, converted, expect, expect_equal, expect_in, main, package, refusal, shared, traces
+from world import Trace, case, converted, expect, expect_equal, expect_in, main, package, refusal, shared, traces, written
 
 ASK, ANSWER = "ask " * 100, "answer " * 50   # 100 and 88 tokens
 MARKS = {"system": 6, "user": 5, "assistant": 6, "tool": 5}   # header and end mark: 3 tokens and those of the role
@@ -214,6 +214,23 @@ def vendor():
                 expect_equal([token for _, tokens in parts for token in tokens], json.loads(encoded), "in pieces")
                 checked += 1
         expect_equal(checked, 64, f"vectors of {plan}")
+
+
+@case("a tokenizer.json counts as its package does, and the template's marks are one token each")
+def hugging_face():
+    package("jinja2")
+    made = package("tokenizers")
+    from tokenizers import models, pre_tokenizers, trainers
+    tokenizer = made.Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.train_from_iterator([ASK + ANSWER] * 9, trainers.BpeTrainer(special_tokens=["<|im_start|>", "<|im_end|>"], initial_alphabet=pre_tokenizers.ByteLevel.alphabet()))
+    path = str(written(tokenizer.to_str(), "tokenizer.json"))
+    template = str(written("{% for m in messages %}<|im_start|>{{ m.role }}\n{{ m.content }}<|im_end|>\n{% endfor %}{% if add_generation_prompt %}<|im_start|>assistant\n{% endif %}", "t.jinja"))
+    trace = converted([chat(ASK + "caf\u00e9 \U0001f600", ANSWER, "x", "y")], tokenizer=path, template=template)
+    whole = f"<|im_start|>user\n{ASK}caf\u00e9 \U0001f600<|im_end|>\n<|im_start|>assistant\n"
+    expect_equal(trace.prompts[0][0], len(tokenizer.encode(whole).ids), "the prompt as a whole")
+    expect_equal(trace.answers[0][0], len(tokenizer.encode(ANSWER).ids) + 1, "an answer and its end mark")
+    expect_equal(trace.of("extends"), [None, 0], "the next prompt goes on")
 
 
 @case("SWE-smith's and mini-SWE-agent's trajectories have their known statistics")

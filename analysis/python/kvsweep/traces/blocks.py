@@ -1,5 +1,4 @@
 """Prompts that are named block by block, as segments: blocks that occur together are one segment."""
-import itertools
 from array import array
 
 from .trace import Refused
@@ -16,8 +15,8 @@ class Path:
 class BlockPaths:
     """A tree of blocks. An id counts together with everything before it, so what two prompts have in common is a path from the root."""
 
-    def __init__(self, numbers=None):
-        self.numbers = numbers or itertools.count()
+    def __init__(self, numbers):
+        self.numbers = numbers             # ids of segments, for the whole file
         self.after = {}                    # (node, id): node
         self.segment = array("q", [-1])    # by node
 

@@ -39,17 +39,13 @@ class Job:
     place: str = None          # where it was read
 
 
-def tokens_of(segments):
-    return sum(segment[1] for segment in segments)
-
-
 def lengths(job):
     """Tokens of each turn's prompt and answer. Refuses what the format does not have."""
     if not job.turns:
         raise Refused("has no answer")
     found = []
     for number, turn in enumerate(job.turns):
-        prompt, answer = tokens_of(turn.prompt), tokens_of(turn.answer)
+        prompt, answer = (sum(segment[1] for segment in segments) for segments in (turn.prompt, turn.answer))
         if turn.extends is not None:
             base = turn.extends if isinstance(turn.extends, int) else turn.extends[0]
             if not 0 <= base < number:
@@ -120,7 +116,7 @@ class TraceFile:
         self.spool = tempfile.TemporaryFile("w+", encoding="utf-8", dir=os.path.dirname(os.path.abspath(self.path)))
 
     def add(self, job):
-        """Returns the job's lengths, as `lengths` does. A name that is taken gets a number."""
+        """A name that is taken gets a number."""
         found = lengths(job)
         first = next((arrival for arrival in self.arrivals if arrival is not None), job.arrival_s)
         if first is not None and job.arrival_s is not None and abs(job.arrival_s - first) > LATEST_S / 2:
@@ -143,7 +139,6 @@ class TraceFile:
         counts["arrivals"] += job.arrival_s is not None
         counts["gaps"] += sum(turn.gap_s is not None for turn in job.turns)
         counts["starts"] += sum(turn.start_s is not None for turn in job.turns)
-        return found
 
     def finish(self, head, notes):
         """Puts the file in place, whole or not at all."""
