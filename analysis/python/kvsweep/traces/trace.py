@@ -112,15 +112,14 @@ class TraceFile:
         self.path = str(path)
         self.counts = dict.fromkeys(("jobs", "turns", "prompt_tokens", "answer_tokens", "arrivals", "gaps", "starts"), 0)
         self.names = set()
-        self.arrivals = []
+        self.arrivals, self.first_s = [], None
         self.spool = tempfile.TemporaryFile("w+", encoding="utf-8", dir=os.path.dirname(os.path.abspath(self.path)))
 
     def add(self, job):
         """A name that is taken gets a number."""
         found = lengths(job)
-        first = next((arrival for arrival in self.arrivals if arrival is not None), job.arrival_s)
-        if first is not None and job.arrival_s is not None and abs(job.arrival_s - first) > LATEST_S / 2:
-            raise Refused(f"arrives {float(abs(job.arrival_s - first)):.0f} s from the first job: its time is of another clock")
+        if None not in (self.first_s, job.arrival_s) and abs(job.arrival_s - self.first_s) > LATEST_S / 2:
+            raise Refused(f"arrives {float(abs(job.arrival_s - self.first_s)):.0f} s from the first job: its time is of another clock")
         turns = _json([_turn_line(turn) for turn in job.turns])
         if len(turns) > MOST_BYTES:
             raise Refused(f"is a job of {len(turns)} bytes; allowed: {MOST_BYTES}")
@@ -130,6 +129,7 @@ class TraceFile:
             name = f"{_name(job.name)}#{number}"
         self.names.add(name)
         self.arrivals.append(job.arrival_s)
+        self.first_s = job.arrival_s if self.first_s is None else self.first_s
         self.spool.write(f"{_json(name)}\t{turns}\n")
         counts = self.counts
         counts["jobs"] += 1
