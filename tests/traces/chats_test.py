@@ -93,6 +93,13 @@ def listed():
     expect_equal([line["tokens"] for line in trace.first["left_out"] if "tokens" in line], [17, 1, 2], "their tokens")
 
 
+@case("however many kinds of things are left out, the first line names some and counts all")
+def many_kinds():
+    rows = [chat({"role": "user", "content": "x", f"key{n}": "y"}, ANSWER) for n in range(300)] + [f"row {n}" for n in range(50)]
+    trace = converted(rows)
+    expect_equal((sum(line["count"] for line in trace.first["left_out"]), len(trace.first["left_out"]) < 230), (350, True), "counts")
+
+
 @case("chats come as lines, as lists, as one chat, with any id or none, and in JSON text")
 def shapes():
     one = chat(ASK, ANSWER)

@@ -10,7 +10,7 @@ VERSION = 1
 MOST_TOKENS = 1 << 26
 LATEST_S = 1e9
 MOST_BYTES = 30 << 20
-MOST_REASONS = 20
+MOST_KINDS, MOST_REASONS = 200, 20
 
 
 class Refused(Exception):
@@ -76,6 +76,8 @@ class Notes:
     def leave_out(self, what, why, tokens=0, place=None, count=1):
         if (what, why) not in self.left_out and sum(known == what for known, _ in self.left_out) >= MOST_REASONS:
             why = "for further reasons"
+        if (what, why) not in self.left_out and len(self.left_out) >= MOST_KINDS:
+            what, why = "things of further kinds", "for further reasons"
         entry = self.left_out.setdefault((what, why), {"count": 0, "tokens": 0, "first": []})
         entry["count"] += count
         entry["tokens"] += tokens
@@ -111,7 +113,7 @@ class TraceFile:
     def __init__(self, path):
         self.path = str(path)
         self.counts = dict.fromkeys(("jobs", "turns", "prompt_tokens", "answer_tokens", "arrivals", "gaps", "starts"), 0)
-        self.names = set()
+        self.names = {}   # how often each occurred
         self.arrivals, self.first_s = [], None
         self.spool = tempfile.TemporaryFile("w+", encoding="utf-8", dir=os.path.dirname(os.path.abspath(self.path)))
 
@@ -123,11 +125,11 @@ class TraceFile:
         turns = _json([_turn_line(turn) for turn in job.turns])
         if len(turns) > MOST_BYTES:
             raise Refused(f"is a job of {len(turns)} bytes; allowed: {MOST_BYTES}")
-        name, number = _name(job.name), 1
+        name = plain = _name(job.name)
         while name in self.names:
-            number += 1
-            name = f"{_name(job.name)}#{number}"
-        self.names.add(name)
+            self.names[plain] += 1
+            name = f"{plain}#{self.names[plain]}"
+        self.names[name] = 1
         self.arrivals.append(job.arrival_s)
         self.first_s = job.arrival_s if self.first_s is None else self.first_s
         self.spool.write(f"{_json(name)}\t{turns}\n")
