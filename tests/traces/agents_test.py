@@ -176,6 +176,8 @@ def template():
     trace = converted([{"messages": chat, "tools": ['[{"name": "f"}, {"name": "g"}]']}], template=bare)
     expect_equal(trace.left_out("schemas of tools"), 2, "schemas that a template has no place for")
     expect_equal(trace.labels(1, "answer")["tool_call"], -(-len('{"name":"f","arguments":{}}') // 4), "calls that it leaves out count all the same")
+    deaf = str(written("{% for m in messages %}{% if m.role != 'tool' %}[{{ m.role }}]{{ m.content }}{% endif %}{% endfor %}", "deaf.jinja"))
+    expect_equal(converted([{"messages": chat}], template=deaf).left_out("messages that the template changes or leaves out"), 1, "results that a template has no place for")
     expect_equal(converted([{"messages": CHAT[:1], "output_length": 20}], template=path).answers, [[20]], "an answer of known length")
     refused = str(written("{{ raise_exception('no system role') }}", "bad.jinja"))
     expect_in("the template refuses the messages: no system role", refusal([{"messages": chat}], template=refused), "a template that refuses")

@@ -63,6 +63,8 @@ def calls():
                   {"content": [{"type": "tool_use", "id": "x", "name": "search", "input": words}]}):
         trace = converted([chat(ASK, answer(**parts), {"role": "function" if "function_call" in parts else "tool", "content": "r"}, answer(content="ok"))])
         expect_equal((trace.labels(0, "answer")["tool_call"], trace.of("tool")), (135, ["search", None]), str(parts)[:60])
+    asks = {"role": "user", "content": ASK, "tool_calls": [{"name": "search", "arguments": words}]}
+    expect_equal(converted([chat(asks, ANSWER)]).prompts, [[112 + 135]], "calls of others than the model")
     both = converted([chat(ASK, answer(tool_calls=[{"function": {"name": "a", "arguments": {}}}, {"function": {"name": "b", "arguments": {}}}]))])
     expect_equal(both.labels(0, "answer")["tool_call"], -(-2 * len('{"name":"a","arguments":{}}') // 4), "two calls, a line each")
 

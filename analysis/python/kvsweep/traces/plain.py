@@ -66,8 +66,9 @@ class Plain:
         prompt, called = [], False
         pending = BEGIN
         messages = with_tools(chat)
+        turns = {number + len(messages) - len(chat.messages) for number in answers}
         for number, message in enumerate(messages):
-            if number - (len(messages) - len(chat.messages)) not in answers:
+            if number not in turns:
                 prompt.append((self._label(message, called), pending + self._whole(message)))
                 pending = array("I")
                 continue
@@ -82,7 +83,7 @@ class Plain:
             prompt, called = [], calls_tool(message)
 
     def _whole(self, message):
-        text = "".join(text for _, text in answer_parts(message)) if message.role == "assistant" else message.text
+        text = "".join(text for label, text in answer_parts(message) if message.role == "assistant" or label != "synthesized")
         return self.headers[message.role] + self.tokenizer.encode(text) + END
 
     @staticmethod

@@ -56,6 +56,7 @@ class Template:
             while bounds[-1][0] > same:
                 bounds.pop()
             chars, kept, after = bounds[-1]
+            self._lost(prompt[chars:], chat.messages[after:number], notes)
             fresh = self._pieces(prompt[chars:], chat.messages[after:number], 0 if chars else self._system(records, prompt))
             text = self._answer(records[: number + 1], prompt, message)
             answer = self._pieces(text, [message])
@@ -104,6 +105,11 @@ class Template:
             return common(self._text(records[:1], False), prompt)
         except Refused:
             return 0
+
+    def _lost(self, text, messages, notes):
+        for message in messages:
+            if message.text.strip() not in text:
+                notes.leave_out("messages that the template changes or leaves out", "the prompt holds what the template made of them", len(self.tokenizer.encode(message.text)))
 
     def _pieces(self, text, messages, system=0):
         """Marks count with the message behind them. The rest is the mark that ends an answer or opens one; in an answer that calls, it is calls."""
