@@ -72,13 +72,14 @@ def demo_builds_without_cuda():
         with open(os.path.join(folder, "cmake", "install-packages.sh"), "w", encoding="ascii") as script:
             script.write("stage() { :; }; require_packages() { :; }; want_packages() { :; }; require_versions() { :; }\n"
                          "build_while_installing() { $1; }\nbuild_packages=(); speed_packages=(); web_packages=()\n"
-                         "cmake() { echo \"cmake $*\"; exit 1; }\n")
+                         "cmake() { echo \"cmake $*\"; [[ $1 != --build ]] || exit 1; }\n")
 
         def demo(**settings):
             env = {name: value for name, value in os.environ.items() if not name.startswith("KVSWEEP_")} | settings
             return subprocess.run(["bash", "run-demo"], cwd=folder, env=env, capture_output=True, text=True, check=False).stdout
         expect_in("-DKVSWEEP_CUDA=OFF", demo(), "the configuration")
         expect_in("KVSWEEP_CUDA=ON ./run-demo", demo(), "how to build with it")
+        expect_in("--target kvsweep kvsweep_web\n", demo(), "what it builds, and nothing that it does not run")
         expect_in("-DKVSWEEP_CUDA=ON", demo(KVSWEEP_CUDA="ON"), "the configuration that is asked for")
         os.makedirs(os.path.join(folder, "build", "release"))
         with open(os.path.join(folder, "build", "release", "CMakeCache.txt"), "w", encoding="ascii"):
