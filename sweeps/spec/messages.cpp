@@ -95,12 +95,12 @@ std::size_t slip(const std::string& word, const std::string& candidate) {
   return distance <= std::max<std::size_t>(1, (word.size() + 1) / 4) ? 2 * distance : kFar;
 }
 
-/// A bare word is also held against the part behind the last dot.
+/// Where only one of the two has a dot, the other is also held against the part behind it.
 std::size_t slip_of_key(const std::string& word, const std::string& candidate) {
   const std::size_t whole = slip(word, candidate);
-  const std::size_t dot = candidate.rfind('.');
-  if (dot == std::string::npos || word.find('.') != std::string::npos) return whole;
-  return std::min(whole, slip(word, candidate.substr(dot + 1)));
+  const std::size_t dot = word.rfind('.') + 1, dot_of_candidate = candidate.rfind('.') + 1;
+  if ((dot == 0) == (dot_of_candidate == 0)) return whole;
+  return std::min(whole, slip(word.substr(dot), candidate.substr(dot_of_candidate)));
 }
 
 /// The candidates nearest to `word`: several only where they are equally near and few, and more
@@ -114,7 +114,8 @@ std::vector<std::string> nearest_to(std::string_view word,
     if (wanted.empty() || candidate.empty() || candidate == word) continue;
     const std::size_t distance = slip_of_key(wanted, lower(candidate));
     if (distance < best) nearest.clear();
-    if (distance <= best && distance < kFar) nearest.push_back(candidate);
+    if (distance <= best && distance < kFar && std::ranges::count(nearest, candidate) == 0)
+      nearest.push_back(candidate);
     best = std::min(best, distance);
   }
   constexpr std::size_t kNamed = 4, kTyped = 2;
@@ -163,14 +164,21 @@ std::string in_quotes(std::string_view text) {
   return result + '"';
 }
 
-std::string must_be_one_of(const std::vector<Value>& allowed, const Value& found) {
+std::string shown(const std::string& key, const Value& value) {
+  const std::string text = bare_text(value);
+  const bool is_hidden = !secret_in(text).empty() || (is_secret_name(key) && may_be_secret(text));
+  return is_hidden ? "what looks like a secret" : to_text(value);
+}
+
+std::string must_be_one_of(const std::string& key, const std::vector<Value>& allowed,
+                           const Value& found) {
   std::vector<std::string> values, words;
   for (const Value& value : allowed) {
-    values.push_back(to_text(value));
-    words.push_back(text_of(value));
+    values.push_back(shown(key, value));
+    if (values.back() == to_text(value)) words.push_back(text_of(value));
   }
-  const std::string one_of = allowed.size() > 1 ? "must be one of " : "must be ";
-  return one_of + joined(values) + ", found " + to_text(found) + suggestion(text_of(found), words);
+  return key + (allowed.size() > 1 ? " must be one of " : " must be ") + joined(values) +
+         ", found " + shown(key, found) + suggestion(text_of(found), words);
 }
 
 std::string values_belong_in_file(const std::string& key, const std::string& values) {
@@ -206,9 +214,8 @@ std::vector<std::string> split(std::string_view text, std::string_view separator
 std::string describe(const Value& value) {
   static constexpr const char* kKinds[] = {"the boolean ", "the integer ", "the float ",
                                            "the string "};
-  const auto* text = std::get_if<std::string>(&value);
-  const bool is_hidden = text != nullptr && !secret_in(*text).empty();
-  return kKinds[value.index()] + (is_hidden ? "of what looks like a secret" : to_text(value));
+  const std::string text = shown("", value);
+  return kKinds[value.index()] + (text == to_text(value) ? text : "of " + text);
 }
 
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates) {

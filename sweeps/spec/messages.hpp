@@ -18,9 +18,13 @@ bool is_digit(char c);
 /// A TOML string with its quotes.
 std::string in_quotes(std::string_view text);
 
-/// "must be one of 1, 3, found 2", with the nearest if there is one: " (did you mean 3?)". The
-/// texts are as TOML writes them.
-std::string must_be_one_of(const std::vector<Value>& allowed, const Value& found);
+/// A value as TOML writes it, or what stands for it if its key or its text is that of a secret.
+std::string shown(const std::string& key, const Value& value);
+
+/// "KEY must be one of 1, 3, found 2", with the nearest if there is one: " (did you mean 3?)". The
+/// values are shown().
+std::string must_be_one_of(const std::string& key, const std::vector<Value>& allowed,
+                           const Value& found);
 
 /// ": several are an axis of the sweep file, [axes] jps = [1,3]"
 std::string values_belong_in_file(const std::string& key, const std::string& values);

@@ -151,7 +151,7 @@ std::string ParamReader::choice(const std::string& key, const std::string& fallb
   const std::string found = text(key, fallback);
   if (std::find(allowed.begin(), allowed.end(), found) != allowed.end()) return found;
   const std::vector<Value> values(allowed.begin(), allowed.end());
-  fail_at(where(key), key + " " + must_be_one_of(values, found));
+  fail_at(where(key), must_be_one_of(key, values, found));
 }
 
 void ParamReader::require(const std::string& key, const std::string& why) const {
@@ -182,7 +182,7 @@ void ParamReader::reject_unknown() const {
 void ParamReader::fail(const std::string& key, const std::string& problem) const {
   const auto found = params_->find(key);
   const std::string value =
-      found == params_->end() ? "" : ", found " + to_text(found->second.value);
+      found == params_->end() ? "" : ", found " + shown(key, found->second.value);
   fail_at(where(key), key + " " + problem + value);
 }
 

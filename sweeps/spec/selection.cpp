@@ -6,7 +6,6 @@
 
 #include "sweeps/spec/assignment.hpp"
 #include "sweeps/spec/messages.hpp"
-#include "sweeps/spec/secrets.hpp"
 
 namespace sweep {
 
@@ -139,8 +138,7 @@ Alternative meant_by(const std::vector<Cell>& cells, const std::string& key, con
   const std::vector<std::string> keys = keys_of(cells);
   if (!std::binary_search(keys.begin(), keys.end(), key)) fail_unknown_key(cells, key, where);
   if (key == kRepeat) fail_at(where, "no cell has repeat " + to_text(value));
-  if (is_secret_name(key)) fail_at(where, key + " is the name of a secret, which is not shown");
-  fail_at(where, key + " " + must_be_one_of(values_of(cells, key), value));
+  fail_at(where, must_be_one_of(key, values_of(cells, key), value));
 }
 
 std::vector<Filter> parse_filters(const std::vector<std::string>& texts, const std::string& flag,

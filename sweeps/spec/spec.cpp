@@ -264,7 +264,7 @@ void SpecParser::check_values(const std::vector<Condition>& conditions) const {
       const bool known =
           std::any_of(allowed.begin(), allowed.end(),
                       [&, &value = value](const Value& each) { return same_value(each, value); });
-      if (!known) fail_at(where, condition.axis + " " + must_be_one_of(allowed, value));
+      if (!known) fail_at(where, must_be_one_of(condition.axis, allowed, value));
     }
   }
 }

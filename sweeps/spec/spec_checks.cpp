@@ -53,7 +53,7 @@ void check_axis(const std::string& name, const std::vector<Param>& values, const
     }
     for (std::size_t before = 0; before < i; ++before) {
       if (!same_value(values[before].value, value)) continue;
-      fail_at(where, name + " lists " + to_text(value) + " twice, first at " +
+      fail_at(where, name + " lists " + shown(name, value) + " twice, first at " +
                          to_text(values[before].where));
     }
   }

@@ -118,6 +118,8 @@ TEST_CASE(
 TEST_CASE("a misspelled key is compared with the whole table") {
   CHECK(TestCell().set("test.patence_s", 1.0).refusal() ==
         "cell.toml:1:1: unknown key \"test.patence_s\" (did you mean \"test.patience_s\"?)");
+  for (const char* rate : {"workload.rate", "rate", "workload.arrival_rate", "load.qps"})
+    CHECK_THAT(TestCell().set(rate, std::int64_t{3}).refusal(), Contains("did you mean \"jps\"?"));
   CHECK_THAT(TestCell().set("workload.job", std::int64_t{1}).refusal(),
              Contains("did you mean \"workload.jobs\"?"));
 }

@@ -1,5 +1,7 @@
 #include "workers/binding/param_binder.hpp"
 
+#include <algorithm>
+
 #include "sweeps/spec/file_digest.hpp"
 
 namespace worker {
@@ -132,9 +134,20 @@ std::string ParamBinder::file_or_folder(const std::string& key) {
   return path;
 }
 
+/// What others call the rate at which jobs arrive.
+static bool is_rate(const std::string& key) {
+  constexpr std::array<std::string_view, 5> kNames = {"rate", "arrival_rate", "request_rate", "rps",
+                                                      "qps"};
+  return std::ranges::find(kNames, key.substr(key.rfind('.') + 1)) != kNames.end();
+}
+
 void ParamBinder::reject_unknown() const {
   for (const auto& [key, param] : params_) {
-    if (reader_.asked(key) || !table_.has(key)) continue;
+    if (reader_.asked(key)) continue;
+    if (!table_.has(key)) {
+      if (is_rate(key)) refuse(key, "is no key (did you mean \"jps\"?)");
+      continue;
+    }
     const std::string where = table_.where_in_words(key);
     if (where.empty()) continue;
     // A key that counts may be this one with its unit, "gap_s".

@@ -199,3 +199,8 @@ TEST_CASE("what differs in a number, or in more than a slip, is not suggested") 
   CHECK(did_you_mean("rate", words).empty());
   CHECK(did_you_mean("cpu_upload", words).empty());
 }
+
+TEST_CASE("a key in a table in which it does not belong is suggested without the table") {
+  CHECK(suggestion("workload.jps", {"jps", "workload.jobs", "jps"}) == " (did you mean \"jps\"?)");
+  CHECK(suggestion("engine.dram_gb", {"dram_gib"}) == " (did you mean \"dram_gib\"?)");
+}

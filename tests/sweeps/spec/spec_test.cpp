@@ -6,6 +6,7 @@
 #include "tests/sweeps/messages.hpp"
 
 using namespace sweep;
+using Catch::Matchers::Contains;
 
 namespace {
 
@@ -184,6 +185,22 @@ TEST_CASE("an exclude names axes, values that they have, and a reason") {
         "m.toml:8:1: jps must list at least one value");
   CHECK(complaint(axes + "[exclude]\njps = 1\nreason = \"r\"\n") ==
         "m.toml:7:1: exclude must be written as [[exclude]], found a table");
+}
+
+TEST_CASE("a condition on a secret shows none of its values") {
+  for (const char* key : {"\"server.env.HF_TOKEN\"", "\"server.command\""}) {
+    const std::string axes = std::string("[axes]\n") + key +
+                             " = [\"hf_0123456789abcdefghij\", \"hf_abcdefghij0123456789\"]\n";
+    for (const std::string& block :
+         {axes + "[[exclude]]\n" + key + " = \"hf_abc12345678\"\nreason = \"r\"\n",
+          axes + "[[override]]\n" + key + " = \"hf_abc12345678\"\nx = 1\n"}) {
+      CHECK_THAT(complaint(block),
+                 Contains("must be one of what looks like a secret") && !Contains("hf_"));
+    }
+    CHECK_THAT(
+        complaint(std::string("[axes]\n") + key + " = [\"hf_abc12345678\", \"hf_abc12345678\"]\n"),
+        Contains("twice") && !Contains("hf_"));
+  }
 }
 
 TEST_CASE("an override names an axis and sets a parameter") {
