@@ -172,6 +172,16 @@ OpenArchive open_archive_file(const std::string& path, CellRows cells) {
   }
 }
 
+OpenArchive open_whole_archive(const std::string& path) {
+  OpenArchive archive = open_archive_file(path);
+  try {
+    check_spare(archive.file.get());
+  } catch (const H5Error& error) {
+    throw ArchiveDamaged(path + " is damaged: " + error.what());
+  }
+  return archive;
+}
+
 void add_provenance(Table& provenance, const std::vector<Note>& row) {
   Table changed = provenance;
   const std::size_t rows = changed.rows();

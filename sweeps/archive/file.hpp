@@ -46,6 +46,8 @@ enum class CellRows { read, checked };
 /// tables and, of cells that are read, their ranges in them. Throws ArchiveDamaged or
 /// ArchiveIncompatible.
 OpenArchive open_archive_file(const std::string& path, CellRows cells = CellRows::read);
+/// Also throws ArchiveDamaged unless the file has its spare copy, whole.
+OpenArchive open_whole_archive(const std::string& path);
 
 /// Compares the lengths of all tables with the footer and the cells' ranges. Throws H5Error.
 void check_rows(hid_t file, const std::vector<CellRecord>& cells);

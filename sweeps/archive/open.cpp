@@ -47,7 +47,7 @@ void Archive::open_archive(OpenMode mode) {
   if (mode == OpenMode::fresh) move_aside();
   left_ = identity_of(path_);
   if (exists(path_)) {
-    adopt(open_archive_file(path_));
+    adopt(open_whole_archive(path_));
   } else {
     if (mode == OpenMode::resume) throw ArchiveError("there is no archive " + path_ + " to resume");
     if (exists(path_ + ".prev")) {

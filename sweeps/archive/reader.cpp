@@ -7,7 +7,6 @@
 #include <optional>
 
 #include "sweeps/archive/file.hpp"
-#include "sweeps/archive/spare.hpp"
 #include "sweeps/archive/tables.hpp"
 #include "sweeps/files/durable_file.hpp"
 
@@ -60,13 +59,9 @@ bool ArchiveReader::open_once() {
   bool complete = true;
   // Shards are listed first: a shard that disappears before the archive is opened is merged in it.
   const std::vector<std::string> names = names_in(path_ + ".d");
-  Source opened{open_archive_file(path_), {}};
+  Source opened{open_whole_archive(path_), {}};
   if (source_) replaced_.push_back(std::move(source_));
   source_ = std::make_unique<Source>(std::move(opened));
-  reading(path_, [&] {
-    check_spare(source_->archive.file.get());
-    return 0;
-  });
   in_shard_.assign(cells().size(), false);
   n_shards_ = 0;
   ShardRecords records;

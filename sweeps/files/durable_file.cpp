@@ -63,9 +63,8 @@ bool is_denied(int error) { return error == EACCES || error == EPERM || error ==
 Descriptor::Descriptor(const std::string& path, int flags, unsigned mode)
     : path_(path), descriptor_(::open(path.c_str(), flags | O_CLOEXEC, mode)) {
   if (descriptor_ >= 0) return;
-  if ((flags & O_CREAT) != 0) throw FileError("create", path, errno);
   if ((flags & O_ACCMODE) == O_RDONLY) throw_read_error("open", path, errno);
-  throw FileError("open", path, errno);
+  throw FileError("create", path, errno);
 }
 
 Descriptor::~Descriptor() {

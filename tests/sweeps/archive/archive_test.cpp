@@ -1,4 +1,5 @@
 #include "sweeps/archive/archive.hpp"
+#include "sweeps/archive/file.hpp"
 
 #include <cmath>
 #include <filesystem>
@@ -373,8 +374,7 @@ TEST_CASE("a newer minor schema is read", "[archive]") {
   world.run_all({0});
   world.close();
   set_integer(world.path(), "schema_minor", 8);
-  world.open();
-  CHECK(world.done().size() == 1);
+  CHECK(open_archive_file(world.path()).index.cells.size() == 1);
 }
 
 TEST_CASE("a fresh start moves what was there aside and deletes nothing", "[archive]") {

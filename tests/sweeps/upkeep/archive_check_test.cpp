@@ -207,6 +207,16 @@ TEST_CASE("a description that another program changed is reported, though its ch
   CHECK_THAT(damage_in(world.path()), Contains("has no spare copy at its end"));
 }
 
+TEST_CASE("an archive that lost its end is refused by whatever opens it", "[archive]") {
+  Finished world;
+  std::filesystem::resize_file(world.path(), std::filesystem::file_size(world.path()) - 500);
+  const std::string refused = "spare copy at its end";
+  CHECK_THAT(world.problems(), Contains(refused));
+  CHECK_THAT(damage_in(world.path()), Contains(refused));
+  CHECK_THAT(error_of<ArchiveDamaged>([&] { ArchiveReader(world.path()); }), Contains(refused));
+  CHECK_THAT(error_of<ArchiveDamaged>([&] { world.open(); }), Contains(refused));
+}
+
 TEST_CASE("what keeps a run from going on with an archive shows before it starts", "[archive]") {
   const Finished world;
   CHECK(damage_in(world.path()).empty());
