@@ -81,6 +81,9 @@ struct ClaimRow {
 /// above, and the number itself if the limit is 0. 0 within the limits, NaN without a number.
 double distance_of(const ClaimRow& row);
 
+/// The rows that are furthest from their texts first, and those without a number last.
+void sort_by_distance(std::vector<ClaimRow>& rows);
+
 /// The point, and the card if it is not the publication's: "16-gb", "16-gb on h200-141gb".
 std::string place_of(const ClaimRow& row);
 

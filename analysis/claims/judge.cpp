@@ -317,6 +317,13 @@ double distance_of(const ClaimRow& row) {
   return limit == 0 ? ours : (ours - limit) / std::abs(limit);
 }
 
+void sort_by_distance(std::vector<ClaimRow>& rows) {
+  std::ranges::stable_sort(rows, std::greater(), [](const ClaimRow& row) {
+    const double distance = distance_of(row);
+    return std::isnan(distance) ? -1 : std::abs(distance);
+  });
+}
+
 bool matches(const ConfiguredCell& cell, const CellFilter& filter) {
   return std::ranges::all_of(filter, [&](const auto& entry) {
     return is_one_of(cell.written(entry.first), entry.second);

@@ -3,6 +3,7 @@
 #include <deque>
 #include <iterator>
 #include <ostream>
+#include <set>
 
 #include "analysis/claims/claims.hpp"
 #include "analysis/claims/cost_models.hpp"
@@ -78,13 +79,13 @@ Grid grid_for_people(const Rows& rows, GridFormat format) {
   grid.columns = {{"claim", "", false},     {"at", "", false},      {"verdict", "", false},
                   {"direction", "", false}, {"ours", ""},           {"95 %", "", false},
                   {"published", ""},        {"claimed", "", false}, {"off", ""},
-                  {"repeats", ""},          {"because", "", false}};
+                  {"repeats", ""},          {"says", "", false},    {"because", "", false}};
   for (const ClaimRow& row : rows) {
     grid.rows.push_back({row.claim->id, place_of(row), verdict_text(row, format),
                          direction_text(row.direction), four_digits(row.ours.value),
                          interval_text(row.ours.interval), four_digits(row.point->published),
                          limits_text(*row.point), distance_text(row),
-                         std::to_string(row.ours.repeats), row.reason});
+                         std::to_string(row.ours.repeats), row.claim->says, row.reason});
   }
   return grid;
 }
@@ -121,15 +122,16 @@ const char* scope_of(const std::string& kind) {
   return kind.starts_with("MEASURED") ? ", on this engine" : ", by these figures";
 }
 
-/// Prints "R-5 not reproduced, its direction is: Continuum is ...", and the number of each verdict.
-/// A claim with a point without results stays open.
+/// Prints "R-5 not reproduced (direction reproduced): a page, 2.1; jct_wall_mean_s" for each claim,
+/// and the number of each verdict. A claim with a point without results stays open.
 void print_words(const Rows& of_kind, const std::string& kind, const Rows& without_result,
                  GridFormat format, std::ostream& out) {
   std::map<Verdict, int> counts;
   const char* bullet = format == GridFormat::md ? "- " : "  ";
-  for (std::size_t first = 0; first < of_kind.size(); ++first) {
-    const Claim& claim = *of_kind[first].claim;
-    if (first > 0 && of_kind[first - 1].claim == &claim) continue;
+  std::set<const Claim*> printed;
+  for (const ClaimRow& first : of_kind) {
+    const Claim& claim = *first.claim;
+    if (!printed.insert(&claim).second) continue;
     Rows rows;
     for (const Rows* from : {&of_kind, &without_result})
       std::ranges::copy_if(*from, std::back_inserter(rows),
@@ -140,8 +142,7 @@ void print_words(const Rows& of_kind, const std::string& kind, const Rows& witho
     if (const auto direction = overall_direction(rows);
         direction && *direction != verdict && verdict != Verdict::refuted)
       out << " (direction " << verdict_name(*direction) << ')';
-    out << ": " << terminal_text(claim.says) << " (" << terminal_text(claim.source) << "; "
-        << terminal_text(claim.metric) << ")\n";
+    out << ": " << terminal_text(claim.source) << "; " << terminal_text(claim.metric) << '\n';
   }
   out << '\n';
   const char* comma = "";
@@ -152,23 +153,8 @@ void print_words(const Rows& of_kind, const std::string& kind, const Rows& witho
   out << " (claims" << scope_of(kind) << ")\n";
 }
 
-bool is_undecided(const Claim* claim, const Rows& rows) {
-  Rows own;
-  std::ranges::copy_if(rows, std::back_inserter(own),
-                       [&](const ClaimRow& row) { return row.claim == claim; });
-  return overall(own) == Verdict::undecided;
-}
-
-void put_decided_first(Rows& rows) {
-  std::map<const Claim*, bool> undecided;
-  for (const ClaimRow& row : rows) undecided[row.claim] = is_undecided(row.claim, rows);
-  std::ranges::stable_partition(rows,
-                                [&](const ClaimRow& row) { return !undecided.at(row.claim); });
-}
-
 /// Rows by kind, since modelled and measured figures, and those of different cost models, never
-/// share a table. Rows without a result come last, under the empty name. In each kind undecided
-/// claims follow the others.
+/// share a table. Rows without a result come last, under the empty name.
 std::vector<std::pair<std::string, Rows>> by_kind(const std::vector<ClaimRow>& all,
                                                   const std::string& set) {
   std::vector<std::pair<std::string, Rows>> kinds;
@@ -180,7 +166,7 @@ std::vector<std::pair<std::string, Rows>> by_kind(const std::vector<ClaimRow>& a
       known->second.push_back(row);
     }
   }
-  for (auto& [kind, rows] : kinds) put_decided_first(rows);
+  for (auto& [kind, rows] : kinds) sort_by_distance(rows);
   return kinds;
 }
 

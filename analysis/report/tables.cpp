@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 
 #include "analysis/report/plain.hpp"
 #include "analysis/text/text_table.hpp"
@@ -49,6 +50,8 @@ ReportTable summary_of(const ReportPanel& panel) {
   table.grid.columns = {{"jps", ""},         {"policy", "", false}, {"mean", "s"},
                         {"95 %", "", false}, {"/ fcfs", ""},        {"95 %", "", false},
                         {"best", "", false}, {"published", "s"},    {"repeats", ""}};
+  for (const TailFigure& tail : kTailFigures)
+    table.grid.columns.push_back({"p99 " + std::string(tail.name), "s"});
   const bool bounds = std::ranges::any_of(panel.groups, [&](const ReportGroup& group) {
     return !std::isnan(group.figures.find(metric)->second.bound);
   });
@@ -65,6 +68,8 @@ ReportTable summary_of(const ReportPanel& panel) {
            interval_text(figure.mean.interval), four_digits(figure.over_fcfs.value),
            interval_text(figure.over_fcfs.interval), figure.standing, four_digits(figure.published),
            std::to_string(group.repeats.size())});
+      for (const Tail::Value& value : group.tail.values)
+        table.grid.rows.back().push_back(four_digits(value.s));
       for (const double value : {figure.bound, figure.certified_regret(), figure.regret_to_best()})
         if (bounds) table.grid.rows.back().push_back(four_digits(value));
     }
@@ -143,17 +148,21 @@ ReportTable claim_table(const Report& report, const std::string& kind) {
   ReportTable table{"Claims", kind.empty() ? "without results" : kind, {}, report.claims.sources};
   for (const char* name : {"set", "claim", "at", "verdict", "direction"})
     table.grid.columns.push_back({name, "", false});
-  for (const char* name : {"ours", "published", "repeats"})
+  for (const char* name : {"ours", "published", "off", "repeats"})
     table.grid.columns.push_back({name, ""});
   table.grid.columns.push_back({"says", "", false});
   table.grid.columns.push_back({"because", "", false});
-  for (const ClaimRow& row : report.claims.rows) {
-    if (row.kind != kind) continue;
+  std::vector<ClaimRow> rows;
+  std::ranges::copy_if(report.claims.rows, std::back_inserter(rows),
+                       [&](const ClaimRow& row) { return row.kind == kind; });
+  sort_by_distance(rows);
+  for (const ClaimRow& row : rows) {
     table.grid.rows.push_back({row.claim->set, row.claim->id, place_of(row),
                                std::string(verdict_name(row.verdict)),
                                std::string(row.direction ? verdict_name(*row.direction) : ""),
                                four_digits(row.ours.value), four_digits(row.point->published),
-                               std::to_string(row.ours.repeats), row.claim->says, row.reason});
+                               percent_text(distance_of(row)), std::to_string(row.ours.repeats),
+                               row.claim->says, row.reason});
   }
   return table;
 }

@@ -17,24 +17,40 @@ TEST_CASE("tables show verdict, numbers, limits and words", "[claims]") {
   print_claims(report, GridFormat::csv, csv);
   CHECK_THAT(text.str(), Contains("claims of page, MODELLED (sim)") && Contains("3.380") &&
                              Contains("3 .. 4") && Contains("1 reproduced"));
-  CHECK_THAT(text.str(), Contains("R-5 reproduced: pinning is 3.5 times as fast (a page"));
+  CHECK_THAT(text.str(), Contains("3 .. 4") && Contains("pinning is 3.5 times as fast") &&
+                             Contains("R-5 reproduced: a page"));
   CHECK_THAT(md.str(), Contains("### claims of page") && Contains("**reproduced**"));
   CHECK_THAT(csv.str(), Contains("set,claim,at,verdict,direction,") &&
                             Contains("page,R-5,,reproduced,reproduced,3.499") &&
                             Contains(",3.38,3,4,3,"));
 }
 
-TEST_CASE("decided claims come first, and sets that no cell concerns are one line, the last",
-          "[claims]") {
+TEST_CASE("what is furthest from its text comes first, and what has no number last", "[claims]") {
+  const std::string says = "\nsource = \"y\"\nwhere.policy = \"fcfs\"\n";
+  Court court("[IN]\nsays = \"within\"\nmetric = \"jct_wall_mean_s\"\nlow = 50" + says +
+              "[NONE]\nsays = \"unknown\"\nmetric = \"late_p99_s\"\nlow = 50" + says +
+              "[NEAR]\nsays = \"a little\"\nmetric = \"jct_wall_mean_s\"\nhigh = 80" + says +
+              "[FAR]\nsays = \"by half\"\nmetric = \"jct_wall_mean_s\"\nlow = 200" + says);
+  court.add("fcfs", {90, 100, 110});
+  auto rows = court.rows();
+  sort_by_distance(rows);
+  std::string order;
+  for (const analysis::ClaimRow& row : rows) order += row.claim->id + ' ';
+  CHECK(order == "FAR NEAR IN NONE ");
+  std::ostringstream out;
+  print_claims({court.claims, court.rows(), {}}, GridFormat::text, out);
+  const std::string text = out.str();
+  CHECK(text.find("by half") < text.find("a little"));
+  CHECK(text.find("a little") < text.find("within"));
+  CHECK(text.find("FAR not reproduced:") < text.find("NEAR not reproduced:"));
+}
+
+TEST_CASE("sets that no cell concerns are one line, the last", "[claims]") {
   Court court(
       "[A]\nsays = \"x\"\nsource = \"y\"\nmetric = \"jct_wall_mean_s\"\nwhere.policy = \"fcfs\"\n"
       "low = 99\nhigh = 101\n[B]\nsays = \"x\"\nsource = \"y\"\nmetric = \"jct_wall_mean_s\"\n"
       "where.policy = \"fcfs\"\nlow = 50\n");
   court.add("fcfs", {90, 100, 110});
-  const ClaimReport report{court.claims, court.rows(), {}};
-  std::ostringstream text;
-  print_claims(report, GridFormat::text, text);
-  CHECK(text.str().find("B reproduced") < text.str().find("A undecided"));
   const Court empty(kRatio);
   const ClaimReport none{empty.claims, empty.rows(), {}};
   std::ostringstream line;
