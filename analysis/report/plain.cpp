@@ -2,8 +2,10 @@
 
 #include <cstdint>
 #include <ostream>
+#include <string_view>
 
 #include "analysis/text/json_line.hpp"
+#include "analysis/text/packed.hpp"
 
 namespace analysis {
 namespace {
@@ -28,43 +30,17 @@ img { max-width: 100%; background: #fff; border-radius: 6px }
 )";
 
 std::string escaped(const std::string& text) {
+  constexpr std::string_view kSpecial = "&<>\"'";
+  constexpr const char* kNames[] = {"&amp;", "&lt;", "&gt;", "&quot;", "&#39;"};
   std::string safe;
   for (const char c : text) {
-    switch (c) {
-      case '&':
-        safe += "&amp;";
-        break;
-      case '<':
-        safe += "&lt;";
-        break;
-      case '>':
-        safe += "&gt;";
-        break;
-      case '"':
-        safe += "&quot;";
-        break;
-      case '\'':
-        safe += "&#39;";
-        break;
-      default:
-        safe += c;
-    }
+    const std::size_t special = kSpecial.find(c);
+    if (special == kSpecial.npos)
+      safe += c;
+    else
+      safe += kNames[special];
   }
   return safe;
-}
-
-/// RFC 4648, section 4.
-std::string base64(const std::string& bytes) {
-  constexpr char kDigits[] = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-  std::string text;
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    std::uint32_t group = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      group = group << 8 | (i + k < bytes.size() ? static_cast<unsigned char>(bytes[i + k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k)
-      text += i + k <= bytes.size() ? kDigits[group >> (18 - 6 * k) & 63] : '=';
-  }
-  return text;
 }
 
 void write_table(const ReportTable& table, std::ostream& out) {
@@ -128,7 +104,8 @@ void write_plain_report(const Report& report, std::span<const ReportPicture> pic
   for (const ReportTable& table : report_tables(report)) write_table(table, out);
   for (const ReportPicture& picture : pictures) {
     out << "<section><h2>" << escaped(picture.caption) << "</h2>\n<img alt=\""
-        << escaped(picture.caption) << "\" src=\"data:image/svg+xml;base64," << base64(picture.svg)
+        << escaped(picture.caption) << "\" src=\"data:image/svg+xml;base64,"
+        << base64({reinterpret_cast<const std::uint8_t*>(picture.svg.data()), picture.svg.size()})
         << "\"></section>\n";
   }
   out << "</body></html>\n";

@@ -1,25 +1,16 @@
 #include "analysis/text/packed.hpp"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <stdexcept>
 #include <string_view>
 
-#include "analysis/text/deflate.hpp"
-
 namespace analysis {
 namespace {
 
-static_assert(std::endian::native == std::endian::little, "pages read little-endian numbers");
-
 constexpr std::string_view kDigits =
     "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-std::string object(std::string_view name, std::span<const std::uint8_t> bytes) {
-  return R"({"type":"f64",")" + std::string(name) + R"(":")" + base64(bytes) + "\"}";
-}
 
 }  // namespace
 
@@ -34,12 +25,6 @@ std::string base64(std::span<const std::uint8_t> bytes) {
       text += k <= here ? kDigits[bits >> (18 - 6 * k) & 63u] : '=';
   }
   return text;
-}
-
-std::string packed_small(std::span<const double> values) {
-  const std::span bytes(reinterpret_cast<const std::uint8_t*>(values.data()), values.size_bytes());
-  const auto small = deflated(bytes);
-  return small && small->size() < bytes.size() ? object("deflated", *small) : object("data", bytes);
 }
 
 ScaledLine scaled_line(std::span<const double> values) {
