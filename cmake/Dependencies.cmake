@@ -1,6 +1,6 @@
 # Everything kvsweep builds on, as imported targets:
 #   Threads::Threads  MPI::MPI_C  hdf5::hdf5  Boost::program_options  tomlplusplus::tomlplusplus
-#   nlohmann_json::nlohmann_json  PkgConfig::PCRE2  PkgConfig::OPENBLAS  LibLZMA::LibLZMA  Catch2::Catch2 (with KVSWEEP_TESTS)
+#   nlohmann_json::nlohmann_json  PkgConfig::OPENBLAS  Catch2::Catch2 (with KVSWEEP_TESTS)
 #   those of kvsweep_deflate and kvsweep_inflate, each isal, libdeflate or zlib: ${kvsweep_zlib_target} ...
 #   and, when CURL_FOUND, CURL::libcurl; when KVSWEEP_HAVE_CUDA, CUDA::cudart ...; when KVSWEEP_HAVE_NCCL, NCCL::NCCL.
 # Whatever is missing is collected and reported once, with the command that installs it.
@@ -21,31 +21,17 @@ find_package(Threads REQUIRED)
 find_package(PkgConfig QUIET)
 kvsweep_require(PKG_CONFIG_FOUND pkg-config)
 if(PKG_CONFIG_FOUND)
-  pkg_check_modules(PCRE2 QUIET IMPORTED_TARGET libpcre2-8)
   pkg_check_modules(OPENBLAS QUIET IMPORTED_TARGET openblas)
 endif()
 kvsweep_require(OPENBLAS_FOUND libopenblas-dev)
-find_package(LibLZMA QUIET)
 find_package(Boost 1.74 QUIET CONFIG COMPONENTS program_options)
 find_package(CURL 7.80 QUIET)   # without it there is no backend server
 
-if(KVSWEEP_FETCH_DEPS AND NOT PCRE2_FOUND)
-  kvsweep_fetch_compiled(pcre2 PkgConfig::PCRE2 pcre2-8-static)
-  set(PCRE2_FOUND TRUE)
-  set(PCRE2_VERSION "${kvsweep_pcre2_RELEASE} (fetched)")
-endif()
-if(KVSWEEP_FETCH_DEPS AND NOT LIBLZMA_FOUND)
-  kvsweep_fetch_compiled(xz LibLZMA::LibLZMA liblzma)
-  set(LIBLZMA_FOUND TRUE)
-  set(LIBLZMA_VERSION_STRING "${kvsweep_xz_RELEASE} (fetched)")
-endif()
 if(KVSWEEP_FETCH_DEPS AND NOT Boost_FOUND)
   kvsweep_fetch_compiled(boost Boost::program_options Boost::program_options)
   set(Boost_FOUND TRUE)
   set(Boost_VERSION "${kvsweep_boost_RELEASE}")
 endif()
-kvsweep_require(PCRE2_FOUND libpcre2-dev)
-kvsweep_require(LIBLZMA_FOUND liblzma-dev)
 kvsweep_require(Boost_FOUND libboost-program-options-dev)
 
 # The C interface alone: the C++ bindings left the MPI standard, and their headers pull in a library.

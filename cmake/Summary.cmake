@@ -45,7 +45,6 @@ message(STATUS "kvsweep ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COM
      Boost        ${Boost_VERSION}
      toml++       ${tomlplusplus_VERSION}
      JSON         ${nlohmann_json_VERSION}
-     PCRE2, lzma  ${PCRE2_VERSION}, ${LIBLZMA_VERSION_STRING}
      archives     deflated by ${kvsweep_deflate}, inflated by ${kvsweep_inflate}
      libcurl      ${curl}
      CUDA         ${cuda}

@@ -4,8 +4,8 @@
 # elsewhere (environment modules, a prefix on CMAKE_PREFIX_PATH), so a probe for the tool or the header decides.
 
 build_packages=(build-essential cmake ninja-build pkg-config git ca-certificates libopenmpi-dev openmpi-bin libhdf5-dev
-                libboost-program-options-dev libtomlplusplus-dev catch2 nlohmann-json3-dev libpcre2-dev liblzma-dev
-                libopenblas-dev libcurl4-openssl-dev)
+                libboost-program-options-dev libtomlplusplus-dev catch2 nlohmann-json3-dev libopenblas-dev
+                libcurl4-openssl-dev)
 # Tests that need one of these skip, saying so, where it is missing. The formatting is what clang-format 14 makes of it.
 test_packages=(clang-format-14 python3 python3-h5py python3-numpy python3-pandas python3-xarray python3-h5netcdf
                python3-matplotlib
@@ -18,7 +18,7 @@ web_packages=(nodejs npm)
 # What Spack itself needs; slurm/spack.yaml gives all else that is built with.
 system_packages=(build-essential git ca-certificates)
 # KVSWEEP_FETCH_DEPS=ON downloads, and where need be builds, these instead.
-fetched_packages=(libtomlplusplus-dev catch2 nlohmann-json3-dev libboost-program-options-dev libpcre2-dev liblzma-dev)
+fetched_packages=(libtomlplusplus-dev catch2 nlohmann-json3-dev libboost-program-options-dev)
 
 stage() { echo "== $1 (after $SECONDS s)"; }
 
@@ -48,13 +48,11 @@ found() {
     libtomlplusplus-dev) has_header toml++/toml.h ;;
     catch2) has_header catch2/catch_all.hpp || has_header catch2/catch.hpp ;;
     nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
-    libpcre2-dev) has_module libpcre2-8 ;;
     libopenblas-dev) has_module openblas ;;
     libisal-dev) has_module libisal ;;
     libdeflate-dev) has_module libdeflate ;;
     # Only backend server needs it: where nothing can be installed, the rest is built without.
     libcurl4-openssl-dev) has_header curl/curl.h || ! can_install ;;
-    liblzma-dev) has_module liblzma || has_header lzma.h ;;
     clang-format-14) has_tool clang-format-14 || clang-format --version 2>/dev/null | grep -q 'version 14\.' ;;
     python3-*) has_python_module "${1#python3-}" ;;
     slurmctld | slurmd) has_tool "$1" || [ -x "/usr/sbin/$1" ] ;;
@@ -108,8 +106,6 @@ module_of() {
     libtomlplusplus-dev) echo tomlplusplus ;;
     catch2) echo catch2 ;;
     nlohmann-json3-dev) echo nlohmann-json ;;
-    libpcre2-dev) echo pcre2 ;;
-    liblzma-dev) echo xz ;;
     libisal-dev) echo isa-l ;;
     libdeflate-dev) echo libdeflate ;;
     libcurl4-openssl-dev) echo curl ;;

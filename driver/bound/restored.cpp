@@ -46,6 +46,9 @@ worker::ExperimentConfig restored(const analysis::ConfiguredCell& cell,
                                   const std::vector<std::string>& set, worker::Profiles& profiles) {
   if (cell.record->backend == "cpu") throw NotRestored("the costs of backend cpu are not modelled");
   const sweep::ParamMap params = params_of(cell, set);
+  const sweep::Value* kind = cell.config.find("workload.kind");
+  if (kind != nullptr && sweep::same_value(*kind, std::string("trajectories")))
+    throw NotRestored("they replayed texts, which this program does not read");
   if (const auto file = unnamed_file(cell, params))
     throw NotRestored("name the file that they read by --set " + *file + "=FILE");
   const sweep::Value* seed = cell.config.find(kSeed);

@@ -111,10 +111,9 @@ constexpr Command kCommands[] = {
      "judges a folder of pack again: digests, archives, figures, claims, and cells of sim as its "
      "time allows (exit code 5: damaged, 3: something differs)",
      1, 1, "minutes set"},
-    {"workload", "workload SWEEP.toml | --check TRACE | --to FORMAT SWEEP.toml|TRACE",
-     "describes the jobs that a sweep replays, the tokens of one turn, or a trace; writes them as "
-     "a trace",
-     1, 1, "set only skip job turn check to output,o profiles"},
+    {"workload", "workload SWEEP.toml | --check TRACE",
+     "describes the jobs that a sweep replays, the tokens of one turn, or a trace", 1, 1,
+     "set only skip job turn check profiles"},
 };
 
 const Option kOptions[] = {
@@ -160,7 +159,6 @@ const Option kOptions[] = {
     {"turn", &Options::turn, "T", "a turn of the job, counted from 1"},
     {"check", &Options::check, "",
      "reads a trace, and says what is wrong with it or how it was understood"},
-    {"to", &Options::to, "FORMAT", "writes the jobs as a trace: weka or mooncake"},
     {"repeats", &Options::repeats, "N", "measures N times (3) and reports the best"},
     {"json", &Options::json, "", "prints JSON"},
     {"lengths", &Options::lengths, "FILE",

@@ -29,9 +29,8 @@ struct Options {
   std::optional<std::string> cell;  // the only one to run: an index or the start of a key
   std::optional<std::filesystem::path> jsonl;
   std::optional<std::string> job;
-  int turn = 1;                   // of the job, from 1
-  bool check = false;             // workload: the argument is a trace
-  std::optional<std::string> to;  // format to write the workload in
+  int turn = 1;        // of the job, from 1
+  bool check = false;  // workload: the argument is a trace
   std::optional<std::filesystem::path> archive;
   bool resume = false;   // insist on an archive that is there
   bool fresh = false;    // move one that is there aside

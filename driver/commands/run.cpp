@@ -4,6 +4,7 @@
 #include <functional>
 #include <iostream>
 #include <memory>
+#include <set>
 
 #include "analysis/answer/answer.hpp"
 #include "analysis/cell/cell_report.hpp"
@@ -172,10 +173,13 @@ FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* 
   return run_farm(*channel, clock, run.tasks, sink, farm);
 }
 
-bool estimates_tokens(const analysis::CellReport& report) {
-  return std::ranges::any_of(report.notes, [](const sweep::Note& note) {
-    return note.name == "tokenizer" && note.text.starts_with("byte estimate");
-  });
+/// What converters of traces took for granted.
+void print_assumed(const std::vector<analysis::CellReport>& reports) {
+  std::set<std::string> assumed;
+  for (const analysis::CellReport& report : reports)
+    for (const sweep::Note& note : report.notes)
+      if (note.name == "assumed") assumed.insert(note.text);
+  for (const std::string& text : assumed) std::cout << analysis::terminal_text(text) << '\n';
 }
 
 /// "3", or "3 to 5, 9"
@@ -282,9 +286,7 @@ void print_cells(const OpenRun& run) {
   if (const std::string kept = kept_text(run); !kept.empty())
     std::cout << "; " << analysis::terminal_text(kept);
   std::cout << '\n';
-  if (std::ranges::any_of(reports, estimates_tokens)) {
-    std::cout << kTokensFromBytes << '\n';
-  }
+  print_assumed(reports);
   std::cout << '\n';
 }
 

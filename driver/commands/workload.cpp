@@ -47,22 +47,9 @@ std::vector<worker::ExperimentConfig> on_each_gpu(const PlannedCell& planned,
   return configs;
 }
 
-/// Writes the workload of a sweep, or another trace.
-int convert(const Options& options) {
-  const std::string& from = options.arguments.front();
-  write_output(options, [&](std::ostream& out) {
-    if (!from.ends_with(".toml")) return worker::write_trace(from, *options.to, out);
-    with_first_cell(options, [&](const PlannedCell& planned) {
-      worker::write_workload(planned.config(), *options.to, out);
-    });
-  });
-  return kOk;
-}
-
 }  // namespace
 
 int describe_workload(const Options& options) {
-  if (options.to) return convert(options);
   if (options.check) {
     worker::describe_trace(options.arguments.front(), analysis::terminal_text, std::cout);
     return kOk;

@@ -38,9 +38,9 @@ using BytesByLevel = std::array<double, sweep::kRecordLevelNames.size()>;
 
 /// What a cell is expected to take.
 struct CellCost {
-  double served_s = 0;      // on the cell's clock
-  double busy_s = 0;        // of a worker, with the start of a server that each cell starts
-  bool from_bytes = false;  // its token counts are estimated from bytes
+  double served_s = 0;       // on the cell's clock
+  double busy_s = 0;         // of a worker, with the start of a server that each cell starts
+  std::string assumed = {};  // by the converter of its trace
   worker::ServerStarts starts{};
   BytesByLevel bytes{};
 };

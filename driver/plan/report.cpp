@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <ostream>
+#include <set>
 
 #include "analysis/answer/answer.hpp"
 #include "analysis/text/escape.hpp"
@@ -106,7 +107,7 @@ PlanLine line_of(const PlannedCell& planned, sweep::RecordLevel record, const Pl
   const CellCost cost = cost_of(planned, workloads);
   line.served_s = cost.served_s;
   line.busy_s = cost.busy_s;
-  line.from_bytes = cost.from_bytes;
+  line.assumed = cost.assumed;
   line.starts = cost.starts;
   line.bytes = cost.bytes;
   if (const std::string why_not = obstacle(line, history, rules); !why_not.empty()) {
@@ -293,7 +294,10 @@ void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
            "weights at 1 GB/s.\n";
   print_archive_size(plan, report, out);
   if (has_real_tiers(plan)) print_host_memory(report, out);
-  if (std::ranges::any_of(report.lines, &PlanLine::from_bytes)) out << kTokensFromBytes << '\n';
+  std::set<std::string> assumed;
+  for (const PlanLine& line : report.lines) assumed.insert(line.assumed);
+  for (const std::string& text : assumed)
+    if (!text.empty()) out << analysis::terminal_text(text) << '\n';
   if (!report.notes.empty()) out << report.notes << '\n';
 }
 

@@ -13,10 +13,6 @@ namespace driver {
 /// Throws SpecError for a declared contrast of which one policy is in no cell of the plan.
 void check_contrasts(const Plan& plan);
 
-/// What plan and run say where a workload's text has no vocabulary.
-inline constexpr const char* kTokensFromBytes =
-    "Token counts are estimated from bytes: workload.tokenizer names no vocabulary.";
-
 /// A plan warns of an archive that is expected to be larger.
 inline constexpr double kLargeArchive = 10 * 0x1p30;
 
@@ -26,12 +22,12 @@ struct PlanLine {
   bool runs = false;  // false: done already, excluded, infeasible or quarantined
   std::string
       why;  // "new", "done", "failed before: ...", "changed: engine.block_size 16 -> 32", ...
-  double served_s = 0;      // on the cell's clock
-  double busy_s = 0;        // of a worker
-  double host_gib = 0;      // host memory that the cell takes; a simulated tier takes none
-  bool estimated = true;    // false: as an earlier run took
-  bool simulated = false;   // the times are those of a simulation
-  bool from_bytes = false;  // its token counts are estimated from bytes
+  double served_s = 0;       // on the cell's clock
+  double busy_s = 0;         // of a worker
+  double host_gib = 0;       // host memory that the cell takes; a simulated tier takes none
+  bool estimated = true;     // false: as an earlier run took
+  bool simulated = false;    // the times are those of a simulation
+  std::string assumed = {};  // by the converter of its trace
   worker::ServerStarts starts{};
   BytesByLevel bytes{};  // that its result adds to the archive
 };

@@ -50,10 +50,9 @@ MAY_INCLUDE = {
     "workers/policies/plugin": "sweeps/files workers/policies/admission workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch posix",
     "workers/policies": "workers/policies/estimators workers/policies/admission workers/policies/eviction workers/policies/host_eviction workers/policies/order workers/policies/plugin workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch",
     "workers/policies/exported": "workers/policies workers/policies/plugin workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step workers/engine/scheduler",
-    "workers/workload/tokenizer": "workers/engine/base sweeps/files json pcre2",
-    "workers/workload/input": "workers/engine/base sweeps/files json lzma zlib",
-    "workers/workload": "workers/workload/input workers/workload/tokenizer workers/engine/base sweeps/files json",
-    "workers/workload/trace": "workers/workload/input workers/workload/tokenizer workers/workload workers/engine/base sweeps/files",
+    "workers/workload/input": "workers/engine/base sweeps/files json zlib",
+    "workers/workload": "workers/workload/input workers/engine/base sweeps/files",
+    "workers/workload/trace": "workers/workload/input workers/workload workers/engine/base sweeps/files",
     "workers/model": "workers/engine/base kernels sweeps/files json posix",
     "workers/backends": "workers/engine/base workers/engine/step workers/model kernels",
     "workers/backends/sim": "workers/engine/base workers/engine/step workers/model",
@@ -75,11 +74,11 @@ MAY_INCLUDE = {
     "workers/profiles": "workers/model workers/backends/sim sweeps/files sweeps/spec version",
     "workers/binding": "workers/profiles workers/cell workers/backends workers/engine/base workers/policies workers/policies/estimators "
                        "workers/policies/admission workers/policies/plugin workers/model "
-                       "workers/backends/sim sweeps/spec",
+                       "workers/backends/sim workers/workload/trace sweeps/spec",
     "workers/rank": "version workers/profiles workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "
                     "sweeps/files sweeps/tables sweeps/spec sweeps/archive json posix",
     "workers/tools": "workers/rank workers/server workers/server/dialect workers/server/http workers/cell workers/record workers/engine workers/engine/base workers/policies workers/workload "
-                     "workers/workload/tokenizer workers/workload/trace workers/model workers/backends/sim workers/backends/cuda "
+                     "workers/workload/trace workers/model workers/backends/sim workers/backends/cuda "
                      "workers/backends/cuda/forward sweeps/files posix",
     "workers/replay": "workers/engine/base workers/engine/cache workers/engine/step workers/engine/tiers workers/engine/scheduler workers/policies "
                       "sweeps/files json",
@@ -123,7 +122,7 @@ TRESPASS = '#include "driver/main.hpp"\n#include "kernels/device/wgmma.cuh"\n#in
 # How an included header is named in the tables above (the first that matches); our own are named by their path.
 HEADERS = {
     "cuda": r"cu(da|blas|rand|b/)|nvml|nvtx|mma\.h|cooperative_groups", "nccl": r"nccl", "curl": r"curl/", "mpi": r"mpi\.h",
-    "hdf5": r"hdf5|H5", "toml": r"toml\+\+/", "json": r"nlohmann/", "pcre2": r"pcre2", "lzma": r"lzma",
+    "hdf5": r"hdf5|H5", "toml": r"toml\+\+/", "json": r"nlohmann/",
     "boost": r"boost/", "zlib": r"zlib\.h", "isal": r"isa-l/", "libdeflate": r"libdeflate\.h", "version": r"driver/version\.hpp|version/kernels_digest\.hpp", "catch2": r"catch2/", "blas": r"cblas", "posix": r"[\w/-]+\.h$", "std": r"\w+$",
     "not_from_root": r".*",
 }

@@ -17,6 +17,7 @@ workload::Job job_of(engine::TokenId first, int turns, int shared) {
 /// Turns whose prompts are made on demand: all the same token, another one in odd turns.
 class Alternating final : public workload::PromptSource {
  public:
+  std::vector<workload::Segment> segments(std::uint32_t, int) const override { return {}; }
   void make(std::uint32_t job, int turn, std::vector<engine::TokenId>& tokens) const override {
     tokens.assign(15, 10 * job + static_cast<engine::TokenId>(turn % 2));
   }

@@ -13,6 +13,7 @@
 #include "tests/bounds/against_bounds.hpp"
 #include "tests/bounds/given_order.hpp"
 #include "tests/support/shared.hpp"
+#include "tests/workload/trace/trace_text.hpp"
 #include "workers/profiles/profiles.hpp"
 
 using bounds_test::Dice;
@@ -31,27 +32,27 @@ struct TinyLoad {
 
 TinyLoad tiny_load(Dice& dice) {
   TinyLoad load;
+  trace_test::TraceText sessions;
   double arrival_s = 0;
   for (int job = 0, jobs = 2 + dice.up_to(1); job < jobs; ++job) {
     // The first block of some sessions is the same.
-    std::string ids = std::to_string(dice.up_to(1) == 0 ? 1 : 100 * (job + 1)), requests;
-    int blocks = 1;
+    std::vector<std::pair<std::string, int>> prompt = {
+        {std::to_string(dice.up_to(1) == 0 ? 1 : 100 * (job + 1)), 64}};
+    std::vector<trace_test::TurnText> made;
     for (int turn = 0, turns = 1 + dice.up_to(1); turn < turns; ++turn) {
       for (int more = 1 + dice.up_to(7); more > 0; --more)
-        ids += ", " + std::to_string(100 * (job + 1) + blocks++);
-      requests += std::string(turn > 0 ? "," : "") + R"({"type": "n", "t": )" +
-                  std::to_string(turn) + R"(, "in": )" + std::to_string(64 * blocks + 5) +
-                  R"(, "out": )" + std::to_string(1 + dice.up_to(12)) + R"(, "hash_ids": [)" + ids +
-                  R"(], "api_time": 0.1, "think_time": )" +
-                  dice.any_of({"0", "0.05", "0.2", "0.6"}) + "}";
+        prompt.emplace_back(std::to_string(100 * (job + 1) + static_cast<int>(prompt.size())), 64);
+      trace_test::TurnText written{prompt, 1 + dice.up_to(12)};
+      written.prompt.emplace_back("null", 5);
+      written.more = std::string(R"(, "gap_s": )") + dice.any_of({"0", "0.05", "0.2", "0.6"});
+      made.push_back(std::move(written));
       load.turns.push_back(job);
     }
-    load.sessions += R"({"id": "s)" + std::to_string(job) +
-                     R"(", "block_size": 64, "hash_id_scope": "global", "requests": [)" + requests +
-                     "]}\n";
+    sessions.job("s" + std::to_string(job), made);
     arrival_s += 0.05 * dice.up_to(4);
     load.arrivals_s += std::to_string(arrival_s) + "\n";
   }
+  load.sessions = sessions.str();
   return load;
 }
 

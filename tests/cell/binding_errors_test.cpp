@@ -3,6 +3,7 @@
 #include "tests/cell/cell.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
+#include "tests/workload/trace/trace_text.hpp"
 
 using Catch::Matchers::Contains;
 using Catch::Matchers::EndsWith;
@@ -110,8 +111,7 @@ TEST_CASE("an unknown name is refused at its place, with the names there are") {
       {"policy", text("continum"),
        "cell.toml:2:1: unknown policy \"continum\" (did you mean \"continuum\"?)"},
       {"workload.kind", text("swe"),
-       "cell.toml:4:1: workload.kind must be one of \"swe_smith_like\", \"agent8\", "
-       "\"trajectories\""},
+       "cell.toml:4:1: workload.kind must be one of \"swe_smith_like\", \"agent8\", \"trace\""},
       {"model", text("llama"), "cell.toml:5:1: unknown model \"llama\""},
       {"sim.cost_model", text("kernel"), "cell.toml:5:1: sim.cost_model must be one of "},
       {"policy.order", text("lifo"), "cell.toml:5:1: policy.order must be one of "},
@@ -177,22 +177,40 @@ TEST_CASE("a window and a number of jobs contradict each other") {
   CHECK(Cell().set("workload.window_s", 45).refusal() == "accepted");
 }
 
-TEST_CASE("a window is refused for recorded trajectories, whose number of jobs is given") {
+TEST_CASE("a window is refused for a trace, whose number of jobs is given") {
   const support::TempDir folder;
   Cell cell;
-  cell.set("workload.kind", "trajectories")
-      .set("workload.path", folder.write("jobs.jsonl", ""))
+  cell.set("workload.kind", "trace")
+      .set("workload.path", folder.write("jobs.jsonl", trace_test::one_job()))
       .set("workload.window_s", 45);
   CHECK_THAT(cell.refusal(), StartsWith("cell.toml:6:1: workload.window_s "));
 }
 
 TEST_CASE("a file that is not there is refused at the key that names it") {
   Cell cell;
-  cell.set("workload.kind", "trajectories");
+  cell.set("workload.kind", "trace");
   CHECK_THAT(cell.refusal(), StartsWith("cell.toml: the key \"workload.path\" is missing"));
   cell.set("workload.path", "/nowhere/jobs.jsonl");
   CHECK_THAT(cell.refusal(), StartsWith("cell.toml:5:1: workload.path names no file"));
   CHECK_THAT(cell.refusal(), Contains("/nowhere/jobs.jsonl"));
+}
+
+TEST_CASE("a file that is no trace is refused at the key that names it, with what makes one") {
+  const support::TempDir folder;
+  Cell cell;
+  cell.set("workload.kind", "trace").set("workload.path", folder.write("chats.jsonl", "{}\n"));
+  CHECK_THAT(cell.refusal(), StartsWith("cell.toml:5:1: workload.path ") &&
+                                 Contains("chats.jsonl: is no trace of kvsweep; python3 -m"));
+}
+
+TEST_CASE("a range of turns must have some") {
+  const support::TempDir folder;
+  Cell cell;
+  cell.set("workload.kind", "trace")
+      .set("workload.path", folder.write("jobs.jsonl", trace_test::one_job()))
+      .set("workload.min_turns", 10)
+      .set("workload.max_turns", 9);
+  CHECK_THAT(cell.refusal(), Contains("workload.max_turns must be at least workload.min_turns"));
 }
 
 TEST_CASE("prefetch needs the tier that it loads from, and names that are known") {

@@ -3,6 +3,7 @@
 #include "tests/cell/cell.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
+#include "tests/workload/trace/trace_text.hpp"
 
 using support::Cell;
 using worker::ArrivalConfig;
@@ -69,23 +70,19 @@ TEST_CASE("the eight-turn agent has defaults of its own") {
   CHECK_FALSE(agent.tool_hint);
 }
 
-TEST_CASE("recorded trajectories are replayed whole, in the order of the file, a second apart") {
+TEST_CASE("a trace is replayed whole, in the order of the file, after its recorded gaps") {
   const support::TempDir folder;
   Cell cell;
-  cell.set("workload.kind", "trajectories")
-      .set("workload.path", folder.write("jobs.jsonl", "content does not matter here"));
-  const auto recorded = content_of<worker::RecordedTrajectories>(cell);
-  CHECK(recorded.tokenizer_path.empty());
-  CHECK_FALSE(recorded.reading.gap.recorded);
-  CHECK(recorded.reading.gap.gap_s == 1.0);
-  CHECK(recorded.reading.model_context == 16384);
-  CHECK(recorded.reading.tool_fallback == workload::ToolFallback::function_tag);
-  const workload::Curation& rule = recorded.reading.curation;
-  CHECK_FALSE(rule.count);
-  CHECK(rule.min_turns == 1);
-  CHECK_FALSE(rule.max_turns);
-  CHECK_FALSE(rule.max_context);
-  CHECK(rule.order == workload::JobOrder::file);
+  cell.set("workload.kind", "trace")
+      .set("workload.path", folder.write("t.jsonl", trace_test::one_job()));
+  const workload::PlayRules rules = content_of<worker::RecordedTrace>(cell).rules;
+  CHECK(rules.pacing == workload::Pacing::think);
+  CHECK(rules.unrecorded_gap_s == 0);
+  CHECK(rules.max_context == 16384);
+  CHECK_FALSE(rules.sessions);
+  CHECK(rules.min_turns == 1);
+  CHECK_FALSE(rules.max_turns);
+  CHECK(rules.order == workload::JobOrder::file);
 }
 
 TEST_CASE("max_model_len starts at the model's own limit when that is below 16384") {
@@ -274,15 +271,16 @@ TEST_CASE("a closed batch and recorded arrivals need no rate") {
 
 TEST_CASE("relative paths count from the sweep file, and from here on the command line") {
   const support::TempDir folder;
-  folder.write("jobs.jsonl", "");
+  folder.write("t.jsonl", trace_test::one_job());
   Cell in_file((folder.path() / "cell.toml").string());
-  in_file.set("workload.kind", "trajectories").set("workload.path", "jobs.jsonl");
-  CHECK(content_of<worker::RecordedTrajectories>(in_file).reading.path ==
-        (folder.path() / "jobs.jsonl").string());
+  in_file.set("workload.kind", "trace").set("workload.path", "t.jsonl");
+  CHECK(content_of<worker::RecordedTrace>(in_file).path == (folder.path() / "t.jsonl").string());
 
   sweep::ParamMap on_command_line = in_file.params();
   on_command_line["workload.path"] = {std::string("./CMakeLists.txt"), {"--set", 0, 0}};
+  on_command_line["workload.kind"].value = std::string("lengths");
+  on_command_line.erase("jps");
   const auto bound = support::bind(on_command_line);
-  const auto& recorded = std::get<worker::RecordedTrajectories>(bound.config.workload.content);
-  CHECK(recorded.reading.path == "CMakeLists.txt");
+  const auto& list = std::get<workload::RequestListConfig>(bound.config.workload.content);
+  CHECK(std::get<workload::SizeFile>(list.sizes).path == "CMakeLists.txt");
 }

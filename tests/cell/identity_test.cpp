@@ -4,9 +4,11 @@
 #include "tests/cell/cell.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
+#include "tests/workload/trace/trace_text.hpp"
 
 using Catch::Matchers::Contains;
 using support::Cell;
+using trace_test::one_job;
 
 namespace {
 
@@ -19,7 +21,7 @@ std::string identity_of_file(const std::string& text) {
 }
 
 Cell replaying(const std::string& path) {
-  return Cell().set("workload.kind", "trajectories").set("workload.path", path);
+  return Cell().set("workload.kind", "trace").set("workload.path", path);
 }
 
 }  // namespace
@@ -111,27 +113,24 @@ TEST_CASE("every switch of a pinning policy makes another cell") {
 TEST_CASE(
     "a recorded workload is its content: another place is the same cell, another byte is not") {
   const support::TempDir here, there;
-  const std::string identity = replaying(here.write("a.jsonl", "content")).identity();
-  CHECK(replaying(there.write("b.jsonl", "content")).identity() == identity);
-  CHECK(replaying(there.write("b.jsonl", "Content")).identity() != identity);
+  const std::string identity = replaying(here.write("a.jsonl", one_job("a"))).identity();
+  CHECK(replaying(there.write("b.jsonl", one_job("a"))).identity() == identity);
+  CHECK(replaying(there.write("b.jsonl", one_job("A"))).identity() != identity);
   CHECK_THAT(identity, !Contains(here.path().string()));
   CHECK_THAT(identity, !Contains("jsonl"));
 }
 
-TEST_CASE("tokenizer and recorded arrivals count by their content too") {
+TEST_CASE("recorded arrivals count by their content too") {
   const support::TempDir folder;
-  const std::string jobs = folder.write("jobs.jsonl", "");
-  const auto with_file = [&](const std::string& key, const std::string& content) {
+  const std::string jobs = folder.write("jobs.jsonl", one_job());
+  const std::string key = "workload.arrival_trace";
+  const auto with_times = [&](const std::string& content) {
     Cell cell = replaying(jobs).set(key, folder.write("other", content));
-    if (key == "workload.arrival_trace") cell.without("jps").set("workload.arrivals", "trace");
-    return cell.identity();
+    return cell.without("jps").set("workload.arrivals", "trace").identity();
   };
-  for (const std::string key : {"workload.tokenizer", "workload.arrival_trace"}) {
-    INFO(key);
-    CHECK(with_file(key, "1\n") != with_file(key, "2\n"));
-    CHECK(with_file(key, "1\n") != replaying(jobs).identity());
-    CHECK_THAT(with_file(key, "1\n"), !Contains(folder.path().string()));
-  }
+  CHECK(with_times("1\n") != with_times("2\n"));
+  CHECK(with_times("1\n") != replaying(jobs).identity());
+  CHECK_THAT(with_times("1\n"), !Contains(folder.path().string()));
 }
 
 TEST_CASE("the identity holds the constants of the cost model") {

@@ -18,7 +18,7 @@ Cell requests() {
 }
 
 /// More of them than the pool can hold.
-Cell crowded(const std::string& policy) {
+Cell on_a_small_pool(const std::string& policy) {
   Cell cell = requests();
   cell.set("policy", policy)
       .set("gpu", "a100-sxm-40gb")
@@ -127,15 +127,15 @@ TEST_CASE("the longest sequence of a window is the window") {
 }
 
 TEST_CASE("host memory for KV is given by bytes or by tokens") {
-  Cell cell = crowded("swap");
+  Cell cell = on_a_small_pool("swap");
   CHECK_THAT(cell.set("engine.host_kv_tokens", 1000).refusal(), Contains("so does dram_gib"));
   CHECK(cell.without("dram_gib").config().engine.tier.host_blocks == 62);
-  CHECK(crowded("recompute").set("engine.host_kv_tokens", 1000).identity() ==
-        crowded("recompute").identity());
+  CHECK(on_a_small_pool("recompute").set("engine.host_kv_tokens", 1000).identity() ==
+        on_a_small_pool("recompute").identity());
 }
 
 TEST_CASE("by blocks, far less is copied than by whole requests, and nothing is recomputed") {
-  const auto whole = crowded("swap").run(), by_block = crowded("partial").run();
+  const auto whole = on_a_small_pool("swap").run(), by_block = on_a_small_pool("partial").run();
   CHECK(figure(by_block, "evictions") > 0);
   CHECK(figure(by_block, "recomputed_tok") == 0);
   CHECK(figure(by_block, "d2h_bytes") < figure(whole, "d2h_bytes"));
@@ -148,8 +148,9 @@ TEST_CASE("by blocks, far less is copied than by whole requests, and nothing is 
 
 TEST_CASE("adaptively, requests are swapped over a fast link and recomputed with a slow one") {
   const auto swapped = [](double block_us) {
-    return figure(crowded("adaptive").set("sim.block_copy_us", block_us).run(), "d2h_bytes") /
-           figure(crowded("swap").run(), "d2h_bytes");
+    return figure(on_a_small_pool("adaptive").set("sim.block_copy_us", block_us).run(),
+                  "d2h_bytes") /
+           figure(on_a_small_pool("swap").run(), "d2h_bytes");
   };
   CHECK(swapped(0) > 0.9);
   CHECK(swapped(10'000) < 0.2);

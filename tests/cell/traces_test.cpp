@@ -1,18 +1,22 @@
 // Recorded programs, replayed by whole cells.
 #include <filesystem>
 #include <map>
+#include <set>
 
 #include "tests/cell/cell.hpp"
 #include "tests/cell/tables.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/workload/trace/random_sessions.hpp"
+#include "workers/engine/base/block_hash.hpp"
+#include "workers/workload/trace/play.hpp"
 #include "workers/workload/trace/read_trace.hpp"
-#include "workers/workload/trace/working_set.hpp"
 
 using support::Cell;
 using support::ints;
 using support::reals;
+using trace_test::TraceText;
+using trace_test::TurnText;
 
 namespace {
 
@@ -24,76 +28,94 @@ Cell one_after_the_other(const std::string& path) {
   return cell.set("engine.kv_tokens", 2'000'000).set("engine.max_model_len", 131'072);
 }
 
-/// Compares the prefix hit of each turn with that of a cache which never forgets.
-void check_ideal_hits(const sweep::CellResult& result, const std::string& path, int block_size) {
-  workload::TraceSet set = workload::read_trace(path);
-  const auto& played = result.jobs.values<std::string>("id");
-  std::erase_if(set.sessions, [&](const workload::TraceSession& session) {
-    return std::ranges::find(played, session.id) == played.end();
-  });
-  REQUIRE(set.sessions.size() == played.size());
-  const auto ideal = workload::ideal_sharing(set, block_size);
-  const auto& job = ints(result.turns, "job");
-  const auto& turn = ints(result.turns, "turn");
+using Turn = std::pair<int, int>;  // job and turn
+
+/// Leading tokens of each turn's prompt that a cache which never forgets has, when turns are served
+/// one after the other: whole blocks, and never the last token.
+std::map<Turn, int> ideal_hits(const Cell& cell, const std::string& path, int block_size) {
+  const auto& trace = std::get<worker::RecordedTrace>(cell.config().workload.content);
+  const auto set = std::make_shared<workload::TraceSet>(workload::read_trace(path));
+  const workload::Workload played = workload::play(set, trace.rules, 0).workload;
+  std::map<Turn, std::pair<std::uint32_t, int>> order;
+  for (std::uint32_t job = 0; job < played.jobs.size(); ++job)
+    for (int turn = 0; turn < static_cast<int>(played.jobs[job].turns.size()); ++turn)
+      order[{static_cast<int>(played.program_of(job)), played.number_of(job, turn)}] = {job, turn};
+  std::map<Turn, int> hits;
+  std::set<std::pair<std::uint64_t, std::uint64_t>> seen;
+  std::vector<engine::TokenId> tokens;
+  for (const auto& [place, of] : order) {
+    played.prompts->make(of.first, of.second, tokens);
+    const int prompt =
+        played.jobs[of.first].turns[static_cast<std::size_t>(of.second)].prompt_tokens;
+    tokens.pop_back();  // the KV of the last one is never computed
+    int hit = 0;
+    bool known = true;
+    for (const engine::BlockHash& hash : engine::hash_blocks(tokens, block_size)) {
+      known = known && seen.contains({hash.high, hash.low}) && hit + block_size < prompt;
+      hit += known ? block_size : 0;
+      seen.insert({hash.high, hash.low});
+    }
+    hits[place] = hit;
+  }
+  return hits;
+}
+
+void check_ideal_hits(const Cell& cell, const std::string& path, int block_size) {
+  const sweep::CellResult result = cell.run();
+  const auto ideal = ideal_hits(cell, path, block_size);
   const auto& hit = ints(result.turns, "cached_gpu_tok");
-  std::size_t turns = 0;
-  for (const auto& session : ideal) turns += session.size();
-  REQUIRE(job.size() == turns);
+  REQUIRE(result.turns.rows() == ideal.size());
   double found = 0;
-  for (std::size_t i = 0; i < job.size(); ++i) {
-    INFO("session " << job[i] << ", turn " << turn[i]);
-    const auto& of = ideal[static_cast<std::size_t>(job[i])][static_cast<std::size_t>(turn[i])];
-    REQUIRE(hit[i] == of.from_all);
-    found += hit[i];
+  for (const auto& [turn, row] : support::turn_rows(result)) {
+    INFO("job " << turn.first << ", turn " << turn.second);
+    REQUIRE(hit[row] == ideal.at(turn));
+    found += hit[row];
   }
   CHECK(found > 0);
 }
 
-using Turn = std::pair<int, int>;  // job and turn
-
-/// One request of a random program of the agentic Mooncake format.
+/// One turn of a random program.
 struct Row {
-  std::string id;
   std::vector<int> waits;
   int blocks;
   double gap_s;
 };
 
-/// Programs whose requests wait for up to three earlier ones.
+/// Programs whose turns wait for up to three earlier ones; three agents take them by turns.
 std::vector<std::vector<Row>> random_graphs(unsigned seed, int programs) {
   std::mt19937 random(seed);
   const auto below = [&](std::size_t n) { return static_cast<int>(random() % n); };
   std::vector<std::vector<Row>> all(static_cast<std::size_t>(programs));
-  for (std::size_t p = 0; p < all.size(); ++p) {
+  for (auto& program : all) {
     const int rows = 2 + below(12);
     for (int r = 0; r < rows; ++r) {
-      Row row{"p" + std::to_string(p) + "r" + std::to_string(r), {}, 1 + below(4), 0.25 * below(8)};
+      Row row{{}, 1 + below(4), 0.25 * below(8)};
       for (int waits = r == 0 ? 0 : 1 + below(3); waits > 0; --waits) {
         const int wait = below(static_cast<std::size_t>(r));
         if (std::ranges::find(row.waits, wait) == row.waits.end()) row.waits.push_back(wait);
       }
-      all[p].push_back(row);
+      program.push_back(row);
     }
   }
   return all;
 }
 
 std::string lines(const std::vector<std::vector<Row>>& graphs) {
-  std::string text;
-  int id = 1;
-  for (const auto& program : graphs) {
-    for (const Row& row : program) {
-      text += R"({"request_id": ")" + row.id + R"(", "wait_for": [)";
-      for (const int wait : row.waits)
-        text += (text.ends_with('[') ? "" : ", ") +
-                ('"' + program[static_cast<std::size_t>(wait)].id) + '"';
-      text += R"(], "tool_wait_ms": )" + std::to_string(1000 * row.gap_s) + R"(, "hash_ids": [)";
-      for (int i = 0; i < row.blocks; ++i) text += (i > 0 ? ", " : "") + std::to_string(id++);
-      text += R"(], "input_length": )" + std::to_string(512 * row.blocks) +
-              R"(, "output_length": 9})" + "\n";
+  TraceText text;
+  for (std::size_t p = 0; p < graphs.size(); ++p) {
+    std::vector<TurnText> turns;
+    for (const Row& row : graphs[p]) {
+      std::string waits;
+      for (const int wait : row.waits) waits += (waits.empty() ? "" : ", ") + std::to_string(wait);
+      const std::string after = waits.empty() ? "" : ", \"after\": [" + waits + "]";
+      turns.push_back({{{"null", 512 * row.blocks}},
+                       9,
+                       after + ", \"agent\": \"r" + std::to_string(turns.size() % 3) +
+                           "\", \"gap_s\": " + std::to_string(row.gap_s)});
     }
+    text.job("p" + std::to_string(p), turns);
   }
-  return text;
+  return text.str();
 }
 
 }  // namespace
@@ -103,8 +125,8 @@ TEST_CASE("a pool that never evicts finds of each prompt what the trace shares")
   const std::string path = folder.write("t.jsonl", trace_test::RandomSessions(7).lines(12));
   for (const int block_size : {16, 64}) {
     INFO(block_size);
-    const auto result = one_after_the_other(path).set("engine.block_size", block_size).run();
-    check_ideal_hits(result, path, block_size);
+    check_ideal_hits(one_after_the_other(path).set("engine.block_size", block_size), path,
+                     block_size);
   }
 }
 
@@ -116,19 +138,7 @@ TEST_CASE("a model executed on the host finds the same") {
     Cell cell = one_after_the_other(path).on("cpu").set("model", "tiny-llama-3");
     cell.set("engine.kv_tokens", 40'000).set("engine.max_model_len", 2048);
     cell.set("workload.time_scale", 1e-3).set("engine.block_size", block_size);
-    check_ideal_hits(cell.run(), path, block_size);
-  }
-}
-
-TEST_CASE("real traces find what they share") {
-  for (const std::string name : {"mooncake_conversation_trace", "weka_claude_code_473"}) {
-    const auto path = support::shared_path("data/traces/" + name + ".jsonl.xz");
-    if (!path) SKIP_TEST("no shared folder with traces");
-    INFO(name);
-    Cell cell = one_after_the_other(path->string());
-    cell.set("engine.kv_tokens", 150'000'000).set("engine.block_size", 64);
-    cell.set("workload.jobs", name.starts_with("weka") ? 25 : 1500);
-    check_ideal_hits(cell.run(), path->string(), 64);
+    check_ideal_hits(cell, path, block_size);
   }
 }
 
@@ -153,7 +163,9 @@ TEST_CASE("turns start when all that they wait for has ended and their gap has p
         const auto row = rows.find({static_cast<int>(p), static_cast<int>(r)});
         REQUIRE(row != rows.end());
         double latest = -1;
-        for (const int wait : graphs[p][r].waits)
+        std::vector<int> waits = graphs[p][r].waits;
+        if (r >= 3) waits.push_back(static_cast<int>(r) - 3);  // the turn before of its agent
+        for (const int wait : waits)
           latest = std::max(latest, finish[rows.at({static_cast<int>(p), wait})]);
         if (latest >= 0)
           CHECK(arrive[row->second] == Approx(latest + graphs[p][r].gap_s).margin(1e-8));
@@ -212,16 +224,23 @@ TEST_CASE("sessions replayed again share nothing with the first time, unless tol
 
 namespace {
 
-/// A session of `turns` turns which start every 100 s, take 30 s, and have a think time of 20 s.
-std::string steady_session(const std::string& id, int turns) {
-  std::string requests, ids;
+/// A job of `turns` turns which start every 100 s, take 30 s, and come 20 s after the one before.
+void add_steady(TraceText& text, const std::string& id, int turns) {
+  std::vector<TurnText> made;
+  std::vector<std::pair<std::string, int>> prompt;
   for (int turn = 0; turn < turns; ++turn) {
-    ids += (turn > 0 ? ", " : "") + std::to_string(turn);
-    requests += std::string(turn > 0 ? ", " : "") + R"({"type": "n", "t": )" +
-                std::to_string(100 * turn) + R"(, "in": )" + std::to_string(64 * (turn + 1)) +
-                R"(, "out": 5, "api_time": 30, "think_time": 20, "hash_ids": [)" + ids + "]}";
+    prompt.emplace_back('"' + id + std::to_string(turn) + '"', 64);
+    made.push_back(
+        {prompt, 5,
+         ", \"start_s\": " + std::to_string(100 * turn) + ", \"api_s\": 30, \"gap_s\": 20"});
   }
-  return R"({"id": ")" + id + R"(", "block_size": 64, "requests": [)" + requests + "]}\n";
+  text.job(id, made);
+}
+
+std::string steady_session(const std::string& id, int turns) {
+  TraceText text;
+  add_steady(text, id, turns);
+  return text.str();
 }
 
 /// Times from the end of each turn to the arrival of the next, or from arrival to arrival.
@@ -257,8 +276,10 @@ TEST_CASE("the pacing decides what a gap is; then come the scale and the cap") {
 
 TEST_CASE("a session that is too long is left out, or cut before the turn that is") {
   const support::TempDir folder;
-  const std::string path =
-      folder.write("t.jsonl", steady_session("long", 40) + steady_session("short", 10));
+  TraceText text;
+  add_steady(text, "long", 40);
+  add_steady(text, "short", 10);
+  const std::string path = folder.write("t.jsonl", text.str());
   Cell cell = one_after_the_other(path).set("workload.max_context", 1024);
   const sweep::CellResult dropped = cell.run();
   REQUIRE(dropped.jobs.rows() == 1);
@@ -270,9 +291,9 @@ TEST_CASE("a session that is too long is left out, or cut before the turn that i
 
 TEST_CASE("a session that starts inside first computes the prefix of its first turn") {
   const support::TempDir folder;
-  std::string sessions;
-  for (int i = 0; i < 8; ++i) sessions += steady_session("s" + std::to_string(i), 30);
-  Cell cell = one_after_the_other(folder.write("t.jsonl", sessions));
+  TraceText sessions;
+  for (int i = 0; i < 8; ++i) add_steady(sessions, "s" + std::to_string(i), 30);
+  Cell cell = one_after_the_other(folder.write("t.jsonl", sessions.str()));
   cell.set("workload.start", "random").set("workload.window_turns", 4);
   const sweep::CellResult result = cell.run();
   const auto &turn = ints(result.turns, "turn"), &prompt = ints(result.turns, "prompt_tok"),
@@ -306,5 +327,48 @@ TEST_CASE("a trace without times of its sessions has no recorded arrivals") {
   const support::TempDir folder;
   Cell cell = one_after_the_other(folder.write("t.jsonl", steady_session("a", 2)));
   cell.set("workload.arrivals", "recorded").without("workload.live");
-  CHECK_THROWS_WITH(cell.run(), Catch::Matchers::Contains("does not say when its sessions began"));
+  CHECK_THROWS_WITH(cell.run(), Catch::Matchers::Contains("does not say when its jobs began"));
+}
+
+TEST_CASE("a trace with times needs no rate, and pacing follows the times that it has") {
+  const support::TempDir folder;
+  const auto jobs = [&](const std::string& gap) {
+    TraceText text;
+    for (const int arrival : {0, 4})
+      text.job("j" + std::to_string(arrival),
+               {{{{"1", 64}}, 5, ", \"start_s\": 0"}, {{{"1", 64}}, 5, ", \"start_s\": 300" + gap}},
+               ", \"arrival_s\": " + std::to_string(arrival));
+    Cell cell;
+    cell.set("workload.kind", "trace").set("workload.path", folder.write("t.jsonl", text.str()));
+    return cell.without("jps");
+  };
+  const sweep::CellResult starts = jobs("").run();
+  CHECK(reals(starts.jobs, "t_arrive_s") == std::vector{0.0, 4.0});
+  CHECK(all_near({reals(starts.turns, "t_arrive_s").back()}, 304));
+  const sweep::CellResult gaps = jobs(", \"gap_s\": 2").run();
+  CHECK(reals(gaps.turns, "gap_s").front() == 2);
+  CHECK(reals(gaps.turns, "t_arrive_s").back() < 10);
+  Cell with_rate = jobs("").set("jps", 0.001);
+  CHECK(reals(with_rate.run().jobs, "t_arrive_s")[1] != 4.0);
+}
+
+TEST_CASE("a trace without all times of arrival needs a rate") {
+  const support::TempDir folder;
+  TraceText text;
+  text.job("a", {{{{"1", 64}}}}, ", \"arrival_s\": 1").job("b", {{{{"1", 64}}}});
+  Cell cell;
+  cell.set("workload.kind", "trace").set("workload.path", folder.write("t.jsonl", text.str()));
+  CHECK_THAT(cell.without("jps").refusal(),
+             Catch::Matchers::Contains("the key \"jps\" is missing"));
+}
+
+TEST_CASE("what the converter assumed goes with the result") {
+  const support::TempDir folder;
+  TraceText text;
+  const std::string path = folder.write(
+      "t.jsonl", text.job("a", {{{{"1", 64}}}}).str(R"(, "assumed": ["this", "that"])"));
+  const sweep::CellResult result = one_after_the_other(path).run();
+  const sweep::Note* note = sweep::find_named(result.notes, "assumed");
+  REQUIRE(note != nullptr);
+  CHECK(note->text == "t.jsonl: assumed: this; that");
 }

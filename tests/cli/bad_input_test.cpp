@@ -1,11 +1,13 @@
 #include "tests/cli/program.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/workload/trace/trace_text.hpp"
 
 using Catch::Matchers::Contains;
 using Catch::Matchers::StartsWith;
 using support::lines_of;
 using support::Outcome;
 using support::Program;
+using trace_test::one_job;
 
 namespace {
 
@@ -13,10 +15,10 @@ std::string replacing(std::string text, const std::string& old, const std::strin
   return text.replace(text.find(old), old.size(), by);
 }
 
-/// The tiny sweep, but over recorded trajectories.
-std::string replaying(const std::string& more = "") {
+/// The tiny sweep, but over a trace.
+std::string replaying() {
   return replacing(support::kTinySweep, "kind = \"swe_smith_like\"\njobs = 3",
-                   "kind = \"trajectories\"\npath = \"jobs.jsonl\"\n" + more);
+                   "kind = \"trace\"\npath = \"jobs.jsonl\"\n");
 }
 
 /// One line of explanation, exit code 2, and no trace of the attempt.
@@ -41,10 +43,9 @@ void check_sweep_refused(const std::string& sweep, const std::string& complaint)
   check_run_refused(program, complaint);
 }
 
-void check_jobs_refused(const std::string& jobs, const std::string& complaint,
-                        const std::string& settings = "") {
+void check_jobs_refused(const std::string& jobs, const std::string& complaint) {
   Program program;
-  program.write("tiny.toml", replaying(settings));
+  program.write("tiny.toml", replaying());
   program.write("jobs.jsonl", jobs);
   check_run_refused(program, complaint);
 }
@@ -86,46 +87,24 @@ TEST_CASE("a cell that comes last is checked before the first one runs") {
                       "tiny.toml:8:11: jps must be ");
 }
 
-TEST_CASE("trajectories that are not there are refused at the key that names them") {
+TEST_CASE("a trace that is not there is refused at the key that names it") {
   check_sweep_refused(replaying(), "tiny.toml:11:1: workload.path names no file");
 }
 
-TEST_CASE("bad JSON is refused with file and line") {
-  check_jobs_refused(support::kGoodRow + "{\"id\": \"bad\", \"messages\": [\n", "jobs.jsonl:2:");
+TEST_CASE("bad JSON in a trace is refused with file, line and column") {
+  check_jobs_refused(one_job() + "{\"job\": \"bad\", \"turns\": [\n", "jobs.jsonl:3:");
 }
 
-TEST_CASE("a file without a job and a job without an answer are empty trajectories") {
+TEST_CASE("an empty file, a chat and a trace without a job are refused") {
   check_jobs_refused("", "jobs.jsonl: is empty");
-  check_jobs_refused(
-      support::kGoodRow + R"({"id": "mute", "messages": [{"role": "user", "content": "go"}]})",
-      "jobs.jsonl:2: ");
-  check_jobs_refused(R"({"id": "none", "messages": []})", "the trajectory is empty");
-}
-
-TEST_CASE("a context over the model's limit is refused with the job's line") {
-  const std::string word = "many words and more of them ";
-  std::string text;
-  for (int i = 0; i < 4000; ++i) text += word;
-  check_jobs_refused(support::kGoodRow +
-                         R"({"id": "long", "messages": [{"role": "user", "content": ")" + text +
-                         R"("}, {"role": "assistant", "content": "done"}]})",
-                     "jobs.jsonl:2: job \"long\" grows to ");
-}
-
-TEST_CASE("a tokenizer that is not there, or none at all, is refused") {
-  check_jobs_refused(support::kGoodRow, "tiny.toml:12:1: workload.tokenizer names no file",
-                     "tokenizer = \"none.tiktoken\"\n");
-  Program program;
-  program.write("tiny.toml", replaying("tokenizer = \"words.txt\"\n"));
-  program.write("jobs.jsonl", support::kGoodRow);
-  program.write("words.txt", "not a vocabulary\n");
-  check_run_refused(program, "words.txt");
+  check_jobs_refused(R"({"id": "a", "messages": []})", "is no trace of kvsweep");
+  check_jobs_refused(trace_test::TraceText().str(), "jobs.jsonl: holds no job");
 }
 
 TEST_CASE("a sweep whose jobs cannot be read leaves the folder as it was") {
   Program program;
   program.write("tiny.toml", replaying());
-  program.write("jobs.jsonl", support::kGoodRow + "{\n");
+  program.write("jobs.jsonl", one_job() + "{\n");
   const auto before = program.names_in(".");
   CHECK(program.run({"run", "tiny.toml"}).exit_code == 2);
   CHECK(program.names_in(".") == before);
@@ -135,7 +114,7 @@ TEST_CASE("jobs that only a later cell cannot hold are refused before the first 
   Program program;
   program.write("tiny.toml", replacing(replaying(), "jps = [3]",
                                        "jps = [3]\n\"engine.max_model_len\" = [16384, 4]"));
-  program.write("jobs.jsonl", support::kGoodRow);
+  program.write("jobs.jsonl", one_job());
   check_run_refused(program, "jobs.jsonl");
 }
 

@@ -182,7 +182,7 @@ TEST_CASE("a sweep file's slip is told in a sentence") {
       {axis("policy", "[True]"), "must be true or false in small letters, found True"},
       {axis("policy", "[\u201cfcfs\u201d]"), "must have straight quotes (\")"},
       {axis("jps", "[3s]"), "must be a number without a unit, or a text in quotes, found 3s"},
-      {small("gap = 5\n"), "workload.gap has no effect here (did you mean \"workload.gap_s\"?)"},
+      {small("gap = 5\n"), "unknown key \"workload.gap\" (did you mean \"workload.gap_s\""},
       {small("[policy]\norder = \"plugin\"\n"), "it must be given where policy.order is plugin\n"},
       {axis("gpu", "[\"a100-40gb\"]") + "[sim]\ncost_model = \"measured\"\n",
        "sim.cost_model cannot be used: cost model 'measured' does not exist"},
@@ -201,8 +201,8 @@ TEST_CASE("an assignment takes one value, and says where several belong") {
              Contains("several are an axis of the sweep file, [axes] jps = [1,3]"));
   CHECK_THAT(says("policy=fcfs,pin"), Contains("[axes] policy = [\"fcfs\", \"pin\"]"));
   CHECK_THAT(says("workload.gap_s=1,3"), Contains("[axes] workload.gap_s = [1,3]"));
-  const std::string path = refusal(
-      small(), {"--set", "workload.kind=trajectories", "--set", "workload.path=none.jsonl"});
+  const std::string path =
+      refusal(small(), {"--set", "workload.kind=trace", "--set", "workload.path=none.jsonl"});
   CHECK_THAT(path, Contains("workload.path names no file, found \"none.jsonl\"\n"));
 }
 

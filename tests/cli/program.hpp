@@ -51,9 +51,4 @@ kind = "swe_smith_like"
 jobs = 3
 )";
 
-/// A recorded job of one turn.
-inline const std::string kGoodRow =
-    R"({"id": "good", "messages": [{"role": "user", "content": "go"}, {"role": "assistant", "content": "done"}]})"
-    "\n";
-
 }  // namespace support

@@ -1,5 +1,6 @@
 #include "tests/cli/program.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/workload/trace/trace_text.hpp"
 
 using Catch::Matchers::Contains;
 using support::lines_of;
@@ -32,9 +33,9 @@ TEST_CASE("workload says how much of each pool is computed while a job is away")
                  Contains("its next turn passes (mean 1.0 s), in steps of 2048 prompt tokens"));
   CHECK_THAT(program.run({"workload", "tiny.toml", "--set", "workload.gap_s=5"}).out,
              Contains("its next turn passes (mean 5.0 s)"));
-  program.write("single_turns.jsonl", support::kGoodRow);
+  program.write("single_turns.jsonl", trace_test::one_job());
   CHECK_THAT(program
-                 .run({"workload", "tiny.toml", "--set", "workload.kind=trajectories", "--set",
+                 .run({"workload", "tiny.toml", "--set", "workload.kind=trace", "--set",
                        "workload.path=single_turns.jsonl", "--set", "workload.jobs=1"})
                  .out,
              Contains("turns per job") && !Contains(away));
@@ -53,26 +54,37 @@ TEST_CASE("workload shows the token budget of one turn, the job named by number 
   CHECK(by_number.out != program.run({"workload", "tiny.toml", "--job", "1"}).out);
 }
 
-TEST_CASE("workload says that an estimate of tokens is one") {
+TEST_CASE("plan, run and workload say what the converter of a trace assumed") {
   Program program;
-  program.write("jobs.jsonl", support::kGoodRow);
-  const Outcome outcome =
-      program.run({"workload", "tiny.toml", "--set", "workload.kind=trajectories", "--set",
-                   "workload.path=jobs.jsonl", "--set", "workload.jobs=1"});
-  INFO(outcome.err);
-  CHECK_THAT(outcome.out, Contains("byte estimate (no tokenizer file)"));
+  program.write("t.jsonl", trace_test::TraceText()
+                               .job("a", {{{{"1", 200}}, 5}})
+                               .str(R"(, "assumed": ["four bytes are a token"])"));
+  for (const std::string command : {"plan", "run", "workload"}) {
+    const Outcome outcome =
+        program.run({command, "tiny.toml", "--set", "workload.kind=trace", "--set",
+                     "workload.path=t.jsonl", "--set", "workload.jobs=1"});
+    CHECK_THAT(outcome.out, Contains("t.jsonl: assumed: four bytes are a token"));
+    CHECK_THAT(program.run({command, "tiny.toml"}).out, !Contains("assumed"));
+  }
 }
 
-TEST_CASE("plan and run say that token counts are an estimate") {
-  Program program;
-  program.write("jobs.jsonl", support::kGoodRow);
-  for (const std::string command : {"plan", "run"}) {
-    const Outcome outcome =
-        program.run({command, "tiny.toml", "--set", "workload.kind=trajectories", "--set",
-                     "workload.path=jobs.jsonl", "--set", "workload.jobs=1"});
-    CHECK_THAT(outcome.out, Contains("Token counts are estimated from bytes"));
-    CHECK_THAT(program.run({command, "tiny.toml"}).out, !Contains("estimated from bytes"));
-  }
+TEST_CASE("workload --check says what a trace was made of, what it holds and what is wrong") {
+  const Program program;
+  program.write("t.jsonl",
+                trace_test::TraceText()
+                    .job("a", {{{{"1", 200}}, 5}, {{{"1", 200}, {"2", 9}}, 6}})
+                    .str(R"(, "source": {"file": "c.jsonl"}, "tokenizer": "ranks", "left_out": )"
+                         R"([{"what": "failed requests", "count": 3, "why": "no answer"}])"));
+  const Outcome checked = program.run({"workload", "--check", "t.jsonl"});
+  CHECK(checked.exit_code == 0);
+  for (const std::string part :
+       {"made of c.jsonl by the converter test; tokens are counted by ranks",
+        "left out: 3 failed requests (no answer)", "1 jobs, 1 agents", "prompt tokens per turn"})
+    CHECK_THAT(checked.out, Contains(part));
+  program.write("t.jsonl", "{}\n");
+  const Outcome refused = program.run({"workload", "--check", "t.jsonl"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Contains("t.jsonl: is no trace of kvsweep"));
 }
 
 TEST_CASE("a job or a turn that is not there is refused with those that are") {
@@ -90,13 +102,13 @@ TEST_CASE("a job or a turn that is not there is refused with those that are") {
 
 TEST_CASE("workload escapes control characters in names from files") {
   Program program;
-  program.write(
-      "jobs.jsonl",
-      R"({"id": "\u001b[2J", "messages": [{"role": "user", "content": "go"}, {"role": "assistant",)"
-      R"( "content": "", "tool_calls": [{"function": {"name": "\u001b]0;x\u0007ls"}}]}, )"
-      R"({"role": "assistant", "content": "done"}]})");
+  program.write("jobs.jsonl",
+                trace_test::TraceText()
+                    .job("\\u001b[2J",
+                         {{{{"1", 20}}, 5, R"(, "tool": "\u001b]0;x\u0007ls")"}, {{{"1", 20}}, 5}})
+                    .str());
   std::vector<std::string> words = {"workload", "tiny.toml",
-                                    "--set",    "workload.kind=trajectories",
+                                    "--set",    "workload.kind=trace",
                                     "--set",    "workload.path=jobs.jsonl",
                                     "--set",    "workload.jobs=1"};
   const Outcome table = program.run(words);
@@ -108,35 +120,4 @@ TEST_CASE("workload escapes control characters in names from files") {
   const Outcome budget = program.run(words);
   CHECK_THAT(budget.out, Contains(R"(job \x1b[2J, )"));
   CHECK(budget.out.find('\x1b') == std::string::npos);
-}
-
-TEST_CASE("a trace may be written over the file that it is read from") {
-  const Program program;
-  program.write("rows.jsonl",
-                R"({"timestamp": 0, "input_length": 600, "output_length": 5, "hash_ids": [1, 2]})"
-                "\n");
-  const Outcome outcome =
-      program.run({"workload", "--to", "mooncake", "rows.jsonl", "-o", "rows.jsonl"});
-  INFO(outcome.err);
-  CHECK(outcome.exit_code == 0);
-  CHECK(program.run({"workload", "--check", "rows.jsonl"}).exit_code == 0);
-  CHECK(program.run({"workload", "--to", "mooncake", "rows.jsonl", "-o", "no/x"}).exit_code == 2);
-}
-
-TEST_CASE("recorded chats are written as messages, from a sweep file or their own") {
-  const Program program;
-  program.write("chats.jsonl", R"({"id": "a", "messages": [{"role": "user", "content": "hi"}, )"
-                               R"({"role": "assistant", "content": "hello"}]})"
-                               "\n");
-  const Outcome file = program.run({"workload", "--to", "messages", "chats.jsonl"});
-  const Outcome sweep =
-      program.run({"workload", "--to", "messages", "tiny.toml", "--set",
-                   "workload.kind=trajectories", "--set", "workload.path=chats.jsonl"});
-  INFO(file.err << sweep.err);
-  CHECK(file.exit_code == 0);
-  CHECK_THAT(file.out, Contains(R"("content":"hello")"));
-  CHECK(sweep.out == file.out);
-  const Outcome made = program.run({"workload", "--to", "messages", "tiny.toml"});
-  CHECK(made.exit_code == 2);
-  CHECK_THAT(made.err, Contains("the sweep's workload is of another kind"));
 }

@@ -1,5 +1,4 @@
 """A cell that fails is recorded with its reason, and the others run."""
-import base64
 import json
 import os
 import signal
@@ -12,9 +11,8 @@ SOME_FAILED = 3
 # The a100 cells take longer than the h100 cells and hence run first.
 TWO_LOADS = sweep(policies=("fcfs",), jps=(10,), jobs=600, more="""[[override]]
 gpu = ["h100-80gb"]
-workload.kind = "trajectories"
+workload.kind = "trace"
 workload.path = "jobs.jsonl"
-workload.tokenizer = "bytes.tiktoken"
 workload.jobs = 1
 """)
 # One cell that the test does not wait for, expected to take longest and hence first, and two short ones.
@@ -24,27 +22,24 @@ ENDLESS_LABEL = "gpu=a100-40gb policy=fcfs jps=10 workload.jobs=8000"
 
 
 def recorded_job(answer):
-    return json.dumps({"id": "good", "messages": [{"role": "user", "content": "go"},
-                                                  {"role": "assistant", "content": answer}]}) + "\n"
-
-
-def byte_vocabulary():
-    return "".join(f"{base64.b64encode(bytes([i])).decode()} {i}\n" for i in range(256))
+    head = {"kvsweep_trace": 1, "converter": "test", "counts": {"jobs": 1, "turns": 1, "prompt_tokens": 20, "answer_tokens": answer,
+                                                                "arrivals": 0, "gaps": 0, "starts": 0}}
+    job = {"job": "good", "turns": [{"prompt": [[1, 20]], "answer": [[None, answer]]}]}
+    return json.dumps(head) + "\n" + json.dumps(job) + "\n"
 
 
 def statuses(folder):
     return {label: row["status"] for label, row in archives.cells(folder.file("a.h5")).items()}
 
 
-@case("cells whose trajectories change after planning fail with the reason, after a second try")
-def changed_trajectories():
+@case("cells whose trace changes after planning fail with the reason, after a second try")
+def changed_trace():
     archives.need_h5py()
     with Folder(TWO_LOADS) as folder:
-        folder.write("bytes.tiktoken", byte_vocabulary())
-        folder.write("jobs.jsonl", recorded_job("done"))
+        folder.write("jobs.jsonl", recorded_job(5))
         run = folder.start_run("--archive", "a.h5", ranks=2)
         run.until(folder.marks, "a cell runs")
-        folder.write("jobs.jsonl", recorded_job("done differently"))
+        folder.write("jobs.jsonl", recorded_job(7))
         outcome = run.wait()
         expect_equal(outcome.code, SOME_FAILED, f"exit code, {outcome}")
         for label, row in archives.cells(folder.file("a.h5")).items():
@@ -53,7 +48,7 @@ def changed_trajectories():
                 expect_in("other profiles or input files", row["reason"], "reason")
                 expect_equal(row["attempts"], 2, "attempts")
         # As it was when the cells were planned.
-        folder.write("jobs.jsonl", recorded_job("done"))
+        folder.write("jobs.jsonl", recorded_job(5))
         resumed = folder.run("--archive", "a.h5", ranks=2)
         expect_equal(resumed.code, 0, f"exit code of the resumed run, {resumed}")
         expect_equal(len(resumed.finished()), 2, f"cells of the resumed run, {resumed}")

@@ -57,14 +57,10 @@ class InputFile {
 
 Target server_stream_target();
 Target sweep_target();
-Target trajectories_target();
-Target xz_target();
+Target gzip_target();
 Target requests_target();
 Target arrivals_target();
 Target trace_target();
-Target trace_csv_target();
-Target tiktoken_target();
-Target tokenizer_json_target();
 Target safetensors_target();
 Target config_target();
 Target external_target();

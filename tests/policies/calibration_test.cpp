@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <set>
 
 #include "tests/engine/support/fuzz_case.hpp"
@@ -32,6 +33,14 @@ std::vector<TimedCall> made_up_calls(int jobs) {
     }
   }
   return calls;
+}
+
+/// A file without its packing.
+std::string unpacked(const support::TempDir& folder, const std::filesystem::path& path) {
+  const std::string plain = (folder.path() / "plain").string();
+  const std::string command = "xz -dc '" + path.string() + "' > '" + plain + "'";
+  REQUIRE(std::system(command.c_str()) == 0);
+  return plain;
 }
 
 std::vector<std::string> fields_of(std::string_view line) {
@@ -149,7 +158,8 @@ TEST_CASE("a tool that was never seen in training is met with silence by its mea
 TEST_CASE("on recorded tool times distributions cover what a mean misses", "[calibration]") {
   const auto turns = support::shared_path("data/tool-times/turn_table_all.csv.xz");
   if (!turns) SKIP_TEST("needs recorded tool times");
-  const auto calls = timed_turns(turns->string());
+  const support::TempDir folder;
+  const auto calls = timed_turns(unpacked(folder, *turns));
   CHECK(calls.size() == 957);
   const double mean = calibrate(calls, {.name = "tool_mean"}).front().pinball_s;
   for (const std::string name : {"tool_cdf", "lognormal"}) {
@@ -174,6 +184,7 @@ TEST_CASE("print the table of calibrations on recorded tool times", "[.calibrati
   const auto turns = support::shared_path("data/tool-times/turn_table_all.csv.xz"),
              log = support::shared_path("data/tool-times/sweagent_log_tool_times.csv");
   if (!turns || !log) SKIP_TEST("needs recorded tool times");
-  print("turn table", timed_turns(turns->string()));
+  const support::TempDir folder;
+  print("turn table", timed_turns(unpacked(folder, *turns)));
   print("SWE-agent log", logged_calls(log->string()));
 }

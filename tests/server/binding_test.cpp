@@ -283,12 +283,6 @@ TEST_CASE("Continuum's fork is refused where it would see no job or no tool, wit
   fork.set("server.command",
            "vllm --port {port} --scheduling-policy=continuum --logits-processors kvsweep_forced:F");
   CHECK_THROWS_AS(bind(fork), worker::Infeasible);  // the jobs' answers are random tokens
-  folder.write("runs.jsonl", "{}");
-  folder.write("vocabulary", "");
-  fork.drop("workload.").set("workload.kind", "trajectories").put("workload.gap_s", 0.1);
-  fork.set("workload.path", folder.path() / "runs.jsonl");
-  CHECK_THROWS_AS(bind(fork), worker::Infeasible);  // estimated tokens are no text
-  CHECK_NOTHROW(bind(fork.set("workload.tokenizer", folder.path() / "vocabulary")));
 }
 
 TEST_CASE("an axis of dram_gib stays for the profiles that pass it on") {

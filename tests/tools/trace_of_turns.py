@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes turns that were recorded with their lengths and tool times as a trace (docs/traces.md).
+"""Writes turns that were recorded with their lengths and tool times as rows of Mooncake, for python3 -m kvsweep.traces.
 
     trace_of_turns.py TURNS.csv[.xz] OUT.jsonl [SOURCE...]
 

@@ -5,7 +5,7 @@
 
 AGENTS has a job a line, {id, messages, turns[{tool, ...}]}; TIMES the columns `tool` and `exec_s`, of which empty and negative ones
 do not count. Each turn but a job's last gets an exec_s drawn from the recorded times of its tool, or of all tools where fewer than
-FEWEST were recorded of its own. OUT is a trajectory file for workload.kind = "trajectories" with workload.gap = "recorded".
+FEWEST were recorded of its own. OUT is for python3 -m kvsweep.traces.
 """
 import csv
 import io

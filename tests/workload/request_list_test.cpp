@@ -9,7 +9,6 @@
 #include "tests/support/catch.hpp"
 #include "tests/workload/generated_jobs.hpp"
 #include "workers/engine/base/errors.hpp"
-#include "workers/workload/trace/read_trace.hpp"
 
 using namespace workload;
 using Catch::Matchers::Contains;
@@ -107,16 +106,6 @@ TEST_CASE("a file of lengths has two numbers a line, and says where it has not",
   CHECK(list_refusal("1 2\n" + std::string(100'000, '1')).size() < 400);
   CHECK_THAT(list_refusal("# nothing\n"), Contains("holds no request"));
   CHECK_THROWS_AS(read_sizes("/no/such/file"), engine::InputError);
-}
-
-TEST_CASE("a file of lengths is a trace of single requests, too", "[requests]") {
-  const TextFile file("# prompt output\n378 68\n29 166\n");
-  const TraceSet set = read_trace(file.path);
-  CHECK(set.format == "lengths");
-  REQUIRE(set.sessions.size() == 2);
-  for (const TraceSession& session : set.sessions) CHECK(session.turns.size() == 1);
-  CHECK(set.sessions[1].turns[0].prompt_tokens == 29);
-  CHECK(set.sessions[1].turns[0].output_tokens == 166);
 }
 
 TEST_CASE("a list becomes jobs of one turn that share no block", "[requests]") {

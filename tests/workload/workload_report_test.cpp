@@ -173,7 +173,8 @@ TEST_CASE("the dataset table counts turns, tokens, gaps and tools over all jobs"
 
 TEST_CASE("both reports print one figure a line with its name", "[report]") {
   std::ostringstream out;
-  Workload workload{"two jobs", "words", {"cd", "editor_view"}, {worked_example()}, nullptr, {}};
+  Workload workload{"two jobs",         "words", "", {"cd", "editor_view"},
+                    {worked_example()}, nullptr, {}};
   print(out, dataset_table(workload));
   print(out, token_budget(workload.jobs[0], 1, {.block_size = 16, .max_num_batched_tokens = 8192}));
   CHECK_THAT(out.str(), Contains("prompt tokens per turn"));

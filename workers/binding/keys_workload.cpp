@@ -5,11 +5,9 @@ namespace {
 
 constexpr const char* kGenerated = "workload.kind = swe_smith_like";
 constexpr const char* kEightTurns = "workload.kind = agent8";
-constexpr const char* kRecorded = "workload.kind = trajectories";
 constexpr const char* kFixed = "workload.kind = fixed";
 constexpr const char* kZipf = "workload.kind = zipf";
 constexpr const char* kTraced = "workload.kind = trace";
-constexpr const char* kFromFile = "workload.kind = trajectories|trace";
 constexpr const char* kListed = "workload.kind = pair|lengths";
 constexpr std::int64_t kMostRequests = 100'000;
 constexpr std::int64_t kMostRequestTokens = 1 << 24;
@@ -19,13 +17,13 @@ constexpr const char* kSaysGap = "Time that a tool runs after each turn but a jo
 std::vector<KeyRow> rows_of_arrivals() {
   return {
       {.name = "workload.kind",
-       .type = OneOf{{"swe_smith_like", "agent8", "trajectories", "trace", "fixed", "zipf", "pair",
-                      "lengths"}},
-       .says = "What is replayed: generated coding agents, an eight-turn agent, recorded texts of "
-               "trajectories, traces (docs/traces.md), or lists of single requests."},
+       .type = OneOf{{"swe_smith_like", "agent8", "trace", "fixed", "zipf", "pair", "lengths"}},
+       .says = "What is replayed: generated coding agents, an eight-turn agent, what was recorded "
+               "elsewhere (docs/traces.md), or lists of single requests."},
       {.name = "workload.arrivals",
        .type = OneOf{{"poisson", "closed", "live", "trace", "recorded"}},
        .fallback = computed("closed for fixed, zipf, pair and lengths, live for the preset agentx, "
+                            "recorded for a trace with times of arrival where jps is not given, "
                             "otherwise poisson"),
        .says = "How jobs arrive: at random with the rate jps, all at once, workload.live of them "
                "and another whenever one ends, at the times of a file, or at those of the trace "
@@ -49,8 +47,7 @@ std::vector<KeyRow> rows_of_arrivals() {
       {.name = "workload.arrival_trace",
        .type = FilePath{},
        .where = "workload.arrivals = trace",
-       .says = "Trace of any format, of which the arrivals are taken; or times in seconds, one a "
-               "line."},
+       .says = "A trace, of which the arrivals are taken; or times in seconds, one a line."},
   };
 }
 
@@ -62,12 +59,6 @@ std::vector<KeyRow> rows_of_agents() {
        .unit = "jobs",
        .where = "workload.kind = swe_smith_like|agent8",
        .says = "How many jobs are generated."},
-      {.name = "workload.jobs",
-       .type = Whole{1, kMostOf32Bits},
-       .fallback = optional("all of the file"),
-       .unit = "jobs",
-       .where = kRecorded,
-       .says = "How many of the recorded jobs are replayed."},
       {.name = "workload.jobs",
        .type = Whole{1, 100'000},
        .fallback = optional("each session once"),
@@ -86,12 +77,6 @@ std::vector<KeyRow> rows_of_agents() {
        .unit = "s",
        .where = kEightTurns,
        .says = kSaysGap},
-      {.name = "workload.gap_s",
-       .type = Real{0, 1e6},
-       .fallback = value("1"),
-       .unit = "s",
-       .where = "workload.kind = trajectories; workload.gap = constant",
-       .says = kSaysGap},
   };
 }
 
@@ -107,7 +92,8 @@ std::vector<KeyRow> rows_of_job_sizes() {
        .type = Whole{1, kMostOf32Bits},
        .fallback = value("1"),
        .unit = "turns",
-       .where = kRecorded,
+       .where = kTraced,
+       .neutral = "1",
        .says = "Recorded jobs with fewer turns are left out."},
       {.name = "workload.max_turns",
        .type = Whole{18, 100},
@@ -119,7 +105,7 @@ std::vector<KeyRow> rows_of_job_sizes() {
        .type = Whole{1, kMostOf32Bits},
        .fallback = optional("no limit"),
        .unit = "turns",
-       .where = kRecorded,
+       .where = kTraced,
        .says = "Recorded jobs with more turns are left out."},
       {.name = "workload.max_context",
        .type = Whole{4096, kMostOf32Bits},
@@ -127,12 +113,6 @@ std::vector<KeyRow> rows_of_job_sizes() {
        .unit = "tokens",
        .where = kGenerated,
        .says = "Most tokens of a generated job, its last answer included."},
-      {.name = "workload.max_context",
-       .type = Whole{1, kMostOf32Bits},
-       .fallback = optional("engine.max_model_len alone limits them"),
-       .unit = "tokens",
-       .where = kRecorded,
-       .says = "Recorded jobs with more tokens are left out."},
       {.name = "workload.max_context",
        .type = Whole{1, kMostOf32Bits},
        .fallback = optional("engine.max_model_len alone limits them"),
@@ -158,62 +138,34 @@ std::vector<KeyRow> rows_of_recordings() {
   return {
       {.name = "workload.path",
        .type = FilePath{},
-       .where = "workload.kind = trajectories|lengths",
-       .says = "File of recorded trajectories (JSON lines, .xz too), or of request lengths: "
-               "prompt and output, one request a line."},
+       .where = "workload.kind = lengths",
+       .says = "File of request lengths: prompt and output, one request a line."},
       {.name = "workload.path",
        .type = FilePath{},
        .where = kTraced,
-       .says = "A trace: a file, plain or compressed, or a folder of files."},
-      {.name = "workload.tokenizer",
-       .type = FilePath{},
-       .fallback = optional("an estimate of four bytes a token"),
-       .where = kFromFile,
-       .says = "A tiktoken vocabulary or Hugging Face tokenizer.json, for what is recorded as "
-               "text."},
+       .says = "A trace, plain or .gz; python3 -m kvsweep.traces makes one of what others "
+               "recorded."},
       {.name = "workload.order",
        .type = OneOf{{"file", "id", "shuffled"}},
        .fallback = value("file"),
-       .where = kFromFile,
-       .says = "Order in which recorded jobs are taken."},
-      {.name = "workload.gap",
-       .type = OneOf{{"constant", "recorded"}},
-       .fallback = value("constant"),
-       .where = kRecorded,
-       .says = "Tools run for workload.gap_s, or for the recorded times."},
-      {.name = "workload.gap_fallback_s",
-       .type = Real{0, 1e6},
-       .fallback = optional("a turn without one is an error"),
-       .unit = "s",
-       .where = "workload.kind = trajectories; workload.gap = recorded",
-       .says = "Tool time of turns without a recorded one."},
-      {.name = "workload.tool_fallback",
-       .type = OneOf{{"none", "function_tag"}},
-       .fallback = value("function_tag"),
-       .where = kRecorded,
-       .says = "Where the name of a tool comes from in answers without a bash block: the last "
-               "<function=NAME>, or nowhere."},
-  };
-}
-
-std::vector<KeyRow> rows_of_traces() {
-  return {
-      {.name = "workload.format",
-       .type = OneOf{{"auto", "weka", "mooncake", "qwen", "azure", "tracelab", "lengths",
-                      "messages", "sharegpt"}},
-       .fallback = value("auto"),
        .where = kTraced,
-       .neutral = "auto",
-       .says = "Format of the trace; auto looks at what the file begins with."},
+       .says = "Order in which recorded jobs are taken."},
       {.name = "workload.preset",
        .type = OneOf{{"none", "agentx"}},
        .fallback = value("none"),
        .where = kTraced,
        .neutral = "none",
        .says = "Defaults of the keys of traces: those of the AgentX benchmark, or ours."},
+  };
+}
+
+std::vector<KeyRow> rows_of_replays() {
+  return {
       {.name = "workload.pacing",
        .type = OneOf{{"think", "recorded", "end_to_start"}},
-       .fallback = computed("think, or end_to_start for the preset agentx"),
+       .fallback =
+           computed("end_to_start for the preset agentx, recorded for a trace that has starts and "
+                    "no gaps, otherwise think"),
        .where = kTraced,
        .says = "When a turn starts after what it waits for: after the client's recorded time, as "
                "long after the start of the turn before as it did, or after the recorded server's "
@@ -344,7 +296,7 @@ std::vector<KeyRow> rows_of_random_requests() {
 
 std::vector<KeyRow> rows_of_workload() {
   std::vector<KeyRow> rows = rows_of_arrivals();
-  for (const auto more : {rows_of_agents, rows_of_job_sizes, rows_of_recordings, rows_of_traces,
+  for (const auto more : {rows_of_agents, rows_of_job_sizes, rows_of_recordings, rows_of_replays,
                           rows_of_request_lists, rows_of_random_requests})
     for (KeyRow& row : more()) rows.push_back(std::move(row));
   return rows;

@@ -86,12 +86,6 @@ bool has_policy(const std::vector<std::string>& command, const std::string& poli
   return flags_in(command).find(" --scheduling-policy " + policy) != std::string::npos;
 }
 
-/// Recorded texts as tokens of a vocabulary: an answer holds the block that names its tool.
-bool has_recorded_texts(const WorkloadConfig& workload) {
-  const auto* recorded = std::get_if<RecordedTrajectories>(&workload.content);
-  return recorded != nullptr && !recorded->tokenizer_path.empty();
-}
-
 }  // namespace
 
 void bind_match(ParamBinder& in, ExperimentConfig& config) {
@@ -159,11 +153,10 @@ void require_visible_tools(const ParamBinder& in, const ExperimentConfig& config
                                     std::string(field) +
                                     ": give server.request job_id = \"{job.id}\" and "
                                     "is_last_step = \"{turn.last}\"");
-  if (server.chain == server::Chain::forced && has_recorded_texts(config.workload)) return;
   throw Infeasible(
       "Continuum's fork reads a turn's tool from the bash block of the answer that it generates, "
-      "and no answer here holds one, so that nothing would be pinned: this needs server.chain "
-      "\"forced\" and workload.kind \"trajectories\" with the model's workload.tokenizer");
+      "and no answer here holds one, since workloads have lengths and no texts: nothing would be "
+      "pinned");
 }
 
 }  // namespace worker

@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "workers/binding/parts.hpp"
+#include "workers/workload/trace/head.hpp"
 
 namespace worker {
 namespace {
@@ -45,17 +46,6 @@ workload::JobOrder bind_order(ParamBinder& in) {
                          : workload::JobOrder::shuffled;
 }
 
-workload::Curation bind_curation(ParamBinder& in) {
-  workload::Curation rule;
-  rule.count = in.optional_small("workload.jobs");
-  rule.min_turns = in.small("workload.min_turns");
-  rule.max_turns = in.optional_small("workload.max_turns");
-  rule.max_context = in.optional_small("workload.max_context");
-  rule.order = bind_order(in);
-  rule.seed = static_cast<std::uint64_t>(in.integer("workload.seed"));
-  return rule;
-}
-
 workload::Pacing pacing_named(const std::string& name) {
   return name == "think"      ? workload::Pacing::think
          : name == "recorded" ? workload::Pacing::recorded
@@ -64,14 +54,27 @@ workload::Pacing pacing_named(const std::string& name) {
 
 bool plays_agentx(ParamBinder& in) { return in.text("workload.preset") == "agentx"; }
 
+/// What the trace says of times decides defaults.
+workload::TraceCounts counts_of(ParamBinder& in, const std::string& path) {
+  try {
+    workload::LineReader lines(path);
+    return workload::read_head(lines).counts;
+  } catch (const InputError& error) {
+    in.refuse("workload.path", error.what());
+  }
+}
+
 RecordedTrace bind_trace(ParamBinder& in, const engine::SchedulerConfig& scheduler) {
   const bool agentx = plays_agentx(in);
   RecordedTrace trace;
-  trace.path = in.file_or_folder("workload.path");
-  trace.format = in.text("workload.format");
-  trace.tokenizer_path = in.file("workload.tokenizer");
+  trace.path = in.file("workload.path");
+  const workload::TraceCounts counts = counts_of(in, trace.path);
+  trace.has_arrivals = counts.jobs > 0 && counts.arrivals == counts.jobs;
+  const bool starts_alone = counts.gaps == 0 && counts.starts > 0;
   workload::PlayRules& rules = trace.rules;
-  rules.pacing = pacing_named(in.text("workload.pacing", agentx ? "end_to_start" : "think"));
+  rules.pacing = pacing_named(in.text("workload.pacing", agentx         ? "end_to_start"
+                                                         : starts_alone ? "recorded"
+                                                                        : "think"));
   constexpr double kAgentxCap_s = 10;
   const auto cap = in.optional_number("workload.gap_cap_s");
   if (cap || agentx) rules.gap_cap_s = cap.value_or(kAgentxCap_s);
@@ -84,30 +87,15 @@ RecordedTrace bind_trace(ParamBinder& in, const engine::SchedulerConfig& schedul
                scheduler.max_model_len);
   rules.random_start = in.text("workload.start", agentx ? "random" : "beginning") == "random";
   rules.turns = in.optional_small("workload.window_turns");
+  rules.min_turns = in.small("workload.min_turns");
+  rules.max_turns = in.optional_small("workload.max_turns");
+  if (rules.max_turns.value_or(rules.min_turns) < rules.min_turns)
+    in.fail("workload.max_turns", "must be at least workload.min_turns");
   rules.sessions = in.optional_small("workload.jobs");
   rules.fresh_again = in.boolean("workload.fresh_replays");
   rules.order = bind_order(in);
   rules.seed = static_cast<std::uint64_t>(in.integer("workload.seed"));
   return trace;
-}
-
-RecordedTrajectories bind_trajectories(ParamBinder& in, const engine::SchedulerConfig& scheduler) {
-  RecordedTrajectories recorded;
-  recorded.reading.path = in.file("workload.path");
-  recorded.tokenizer_path = in.file("workload.tokenizer");
-  recorded.reading.curation = bind_curation(in);
-  recorded.reading.model_context = scheduler.max_model_len;
-  workload::GapRule& gap = recorded.reading.gap;
-  gap.recorded = in.text("workload.gap") == "recorded";
-  if (gap.recorded) {
-    gap.fallback_s = in.optional_number("workload.gap_fallback_s");
-  } else {
-    gap.gap_s = in.number("workload.gap_s");
-  }
-  const bool tag = in.text("workload.tool_fallback") == "function_tag";
-  recorded.reading.tool_fallback =
-      tag ? workload::ToolFallback::function_tag : workload::ToolFallback::none;
-  return recorded;
 }
 
 workload::ZipfSizes bind_zipf(ParamBinder& in) {
@@ -165,19 +153,24 @@ void bind_rate(ParamBinder& in, ArrivalConfig& arrivals, const std::string& kind
     in.fail("workload.window_s", "decides the number of jobs, so workload.jobs must not be given");
 }
 
-ArrivalConfig bind_arrivals(ParamBinder& in, const std::string& kind) {
+std::string usual_arrivals(ParamBinder& in, const std::string& kind, const RecordedTrace* trace) {
+  if (lists_requests(kind)) return "closed";
+  if (trace == nullptr) return "poisson";
+  if (plays_agentx(in)) return "live";
+  return trace->has_arrivals && !in.has("jps") ? "recorded" : "poisson";
+}
+
+ArrivalConfig bind_arrivals(ParamBinder& in, const std::string& kind, const RecordedTrace* trace) {
   ArrivalConfig arrivals;
-  const bool agentx = kind == "trace" && plays_agentx(in);
-  const std::string process = in.text("workload.arrivals", lists_requests(kind) ? "closed"
-                                                           : agentx             ? "live"
-                                                                                : "poisson");
+  const std::string process = in.text("workload.arrivals", usual_arrivals(in, kind, trace));
   if (process == "closed") {
     arrivals.kind = ArrivalConfig::Kind::closed;
   } else if (process == "live") {
     arrivals.kind = ArrivalConfig::Kind::closed;
     arrivals.most_live = in.small("workload.live");
   } else if (process == "recorded") {
-    if (kind != "trace") in.fail("workload.arrivals", "\"recorded\" needs workload.kind \"trace\"");
+    if (trace == nullptr)
+      in.fail("workload.arrivals", "\"recorded\" needs workload.kind \"trace\"");
     arrivals.kind = ArrivalConfig::Kind::recorded;
   } else if (process == "trace") {
     arrivals.kind = ArrivalConfig::Kind::trace;
@@ -193,18 +186,16 @@ ArrivalConfig bind_arrivals(ParamBinder& in, const std::string& kind) {
 WorkloadConfig bind_workload(ParamBinder& in, const ExperimentConfig& cell, int vocabulary) {
   const std::string kind = in.text("workload.kind");
   WorkloadConfig config;
-  config.arrivals = bind_arrivals(in, kind);
   if (kind == "swe_smith_like") {
     config.content = bind_swe_smith_like(in, cell);
   } else if (kind == "agent8") {
     config.content = bind_agent8(in);
   } else if (lists_requests(kind)) {
     config.content = bind_requests(in, kind);
-  } else if (kind == "trace") {
-    config.content = bind_trace(in, cell.engine.scheduler);
   } else {
-    config.content = bind_trajectories(in, cell.engine.scheduler);
+    config.content = bind_trace(in, cell.engine.scheduler);
   }
+  config.arrivals = bind_arrivals(in, kind, std::get_if<RecordedTrace>(&config.content));
   config.vocabulary = static_cast<std::uint32_t>(vocabulary);
   return config;
 }

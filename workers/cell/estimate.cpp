@@ -120,7 +120,7 @@ CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& worklo
       decode_steps * decode_step_s(*model, static_cast<int>(batch), demand.context);
   return {std::max(busy_s, last_arrival_s + alone_s * (jobs / most)),
           prefill_steps + demand.output / std::max(1.0, batch / 2),
-          load.workload.tokenizer.starts_with("byte estimate"),
+          load.workload.assumed,
           jobs,
           demand.turns,
           demand.output + demand.turns + prefill_steps};

@@ -7,9 +7,9 @@ namespace worker {
 /// The expected cost of a cell, estimated from its cost model and the sizes of its turns. Good for
 /// ordering cells and planning an allocation, not for results.
 struct CellEstimate {
-  double served_s = 0;      // on the cell's clock: first arrival to last token
-  double steps = 0;         // engine steps in that time
-  bool from_bytes = false;  // token counts are estimated from bytes, for want of a vocabulary
+  double served_s = 0;       // on the cell's clock: first arrival to last token
+  double steps = 0;          // engine steps in that time
+  std::string assumed = {};  // by the converter of its trace, for people
   double jobs = 0, turns = 0;
   double shares = 0;  // of requests in steps
 };

@@ -113,7 +113,7 @@ std::vector<Nanos> recorded_arrivals(const std::vector<double>& times_s,
   for (const double t_s : times_s) {
     if (std::isnan(t_s))
       throw InputError(source +
-                       ": does not say when its sessions began, so workload.arrivals must not be "
+                       ": does not say when its jobs began, so workload.arrivals must not be "
                        "\"recorded\"; allowed: poisson, closed, live, trace");
     arrivals.push_back(engine::from_seconds(t_s - first_s));
   }
@@ -151,10 +151,9 @@ struct MakeContent {
   std::uint32_t vocabulary;
 
   MadeContent operator()(const RecordedTrace& config) const {
-    auto set = std::make_shared<workload::TraceSet>(
-        workload::read_trace(config.path, config.format, config.tokenizer_path));
-    const std::string taken = std::to_string(set->sessions.size()) + " sessions of format " +
-                              set->format + "; left out: ";
+    auto set = std::make_shared<workload::TraceSet>(workload::read_trace(config.path));
+    const std::string taken =
+        std::to_string(set->sessions.size()) + " jobs in the trace; left out: ";
     workload::PlayedTrace played = workload::play(std::move(set), config.rules, vocabulary);
     return {std::move(played.workload), taken + played.left_out, std::move(played.arrivals_s)};
   }
@@ -168,14 +167,6 @@ struct MakeContent {
   }
   MadeContent operator()(const workload::RequestListConfig& config) const {
     return {workload::make_request_list(config), {}};
-  }
-  MadeContent operator()(const RecordedTrajectories& config) const {
-    const auto tokenizer = config.tokenizer_path.empty()
-                               ? workload::byte_estimate_tokenizer()
-                               : workload::load_tokenizer(config.tokenizer_path);
-    workload::TrajectorySet set = workload::read_trajectories(config.reading, *tokenizer);
-    return {std::move(set.workload), std::to_string(set.rows) + " jobs in the file; left out: " +
-                                         workload::describe(set.rejected)};
   }
 };
 
@@ -275,6 +266,12 @@ const Demand& WorkloadCache::demand() {
 
 namespace {
 
+/// Of recorded jobs: which of them were left out, and what their converter assumed.
+void add_origin(const Load& load, sweep::CellResult& result) {
+  if (!load.curation.empty()) result.notes.push_back({"curation", load.curation});
+  if (!load.workload.assumed.empty()) result.notes.push_back({"assumed", load.workload.assumed});
+}
+
 /// A cell of backend server. After a failure the server is not used again.
 sweep::CellResult measure_server(const ExperimentConfig& config, const Load& load,
                                  Executor& executor, const RunHooks& hooks) {
@@ -283,7 +280,7 @@ sweep::CellResult measure_server(const ExperimentConfig& config, const Load& loa
     result.notes.insert(result.notes.begin(), {{"policy", config.policy_name},
                                                {"workload", load.workload.source},
                                                {"tokenizer", load.workload.tokenizer}});
-    if (!load.curation.empty()) result.notes.push_back({"curation", load.curation});
+    add_origin(load, result);
     return result;
   } catch (...) {
     executor.end_server();
@@ -335,7 +332,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
     for (sweep::Figure& figure : pin_outcomes(result.kv_events)) result.figures.push_back(figure);
   result.notes.push_back({"block_size", std::to_string(engine_config.kv.block_size)});
   if (!config.changed_pool.empty()) result.notes.push_back({"pool", config.changed_pool});
-  if (!load.curation.empty()) result.notes.push_back({"curation", load.curation});
+  add_origin(load, result);
   return result;
 }
 

@@ -21,7 +21,6 @@
 #include "workers/workload/request_list.hpp"
 #include "workers/workload/swe_smith_like.hpp"
 #include "workers/workload/trace/play.hpp"
-#include "workers/workload/trajectories.hpp"
 
 namespace worker {
 
@@ -30,17 +29,10 @@ class Executor;
 /// The user's input is wrong; what() is a complete message.
 using engine::InputError;
 
-/// Recorded trajectories and the vocabulary that counts their tokens.
-struct RecordedTrajectories {
-  workload::TrajectoryConfig reading;
-  std::string tokenizer_path;  // empty: estimated from bytes
-};
-
 /// A trace, and how it is replayed.
 struct RecordedTrace {
   std::string path;
-  std::string format = "auto";
-  std::string tokenizer_path;  // of texts; empty: estimated from bytes
+  bool has_arrivals = false;  // of all its jobs
   workload::PlayRules rules;
 };
 
@@ -58,8 +50,8 @@ struct ArrivalConfig {
 };
 
 struct WorkloadConfig {
-  std::variant<workload::SweSmithLikeConfig, workload::Agent8Config, RecordedTrajectories,
-               workload::RequestListConfig, RecordedTrace>
+  std::variant<workload::SweSmithLikeConfig, workload::Agent8Config, workload::RequestListConfig,
+               RecordedTrace>
       content;
   std::string content_key;  // equal exactly for equal content
   ArrivalConfig arrivals;

@@ -27,12 +27,7 @@ void describe_turn(const ExperimentConfig& config, const std::string& job, int t
 /// The experiment's KV pool under the name of its GPU.
 workload::KvPool pool_of(const ExperimentConfig& config);
 
-/// Prints what the trace at `path` was taken for, and what it demands.
+/// Prints what the trace at `path` was made of, and what it demands.
 void describe_trace(const std::string& path, ShownText shown, std::ostream& out);
-
-/// Writes the experiment's workload, or the trace at `path`, in a format of traces. Of texts, as
-/// "messages", all chats of the file are written.
-void write_workload(const ExperimentConfig& config, const std::string& format, std::ostream& out);
-void write_trace(const std::string& path, const std::string& format, std::ostream& out);
 
 }  // namespace worker

@@ -5,16 +5,8 @@
 #include <numeric>
 #include <random>
 
-#include "workers/engine/base/errors.hpp"
-
 namespace workload {
 namespace {
-
-void require_positive(const char* key, int value) {
-  if (value >= 1) return;
-  throw engine::InputError(std::string("curation: ") + key + " is " + std::to_string(value) +
-                           "; allowed: 1 or more");
-}
 
 /// Uniform in [0, bound), with the same result for every standard library, unlike
 /// std::uniform_int_distribution.
@@ -32,51 +24,17 @@ void shuffle(std::vector<std::size_t>& positions, std::uint64_t seed) {
   }
 }
 
-void add_reason(std::string& list, int jobs, const char* reason) {
-  if (jobs == 0) return;
-  if (!list.empty()) list += ", ";
-  list += std::to_string(jobs) + " " + reason;
-}
-
 }  // namespace
 
-void check(const Curation& rule) {
-  if (rule.count) require_positive("count", *rule.count);
-  require_positive("min_turns", rule.min_turns);
-  if (rule.max_context) require_positive("max_context", *rule.max_context);
-  if (rule.max_turns && *rule.max_turns < rule.min_turns) {
-    throw engine::InputError("curation: max_turns is " + std::to_string(*rule.max_turns) +
-                             "; allowed: min_turns (" + std::to_string(rule.min_turns) +
-                             ") or more");
-  }
-}
-
-bool passes_turn_range(const Curation& rule, int turns, Rejections& rejected) {
-  const bool few = turns < rule.min_turns;
-  const bool many = rule.max_turns && turns > *rule.max_turns;
-  rejected.too_few_turns += few ? 1 : 0;
-  rejected.too_many_turns += many ? 1 : 0;
-  return !few && !many;
-}
-
-std::vector<std::size_t> order_of_choice(const Curation& rule,
+std::vector<std::size_t> order_of_choice(JobOrder order, std::uint64_t seed,
                                          const std::vector<std::string>& ids) {
   std::vector<std::size_t> positions(ids.size());
   std::iota(positions.begin(), positions.end(), std::size_t{0});
-  if (rule.order == JobOrder::file) return positions;
+  if (order == JobOrder::file) return positions;
   std::sort(positions.begin(), positions.end(),
             [&](std::size_t a, std::size_t b) { return ids[a] < ids[b]; });
-  if (rule.order == JobOrder::shuffled) shuffle(positions, rule.seed);
+  if (order == JobOrder::shuffled) shuffle(positions, seed);
   return positions;
-}
-
-std::string describe(const Rejections& rejected) {
-  std::string list;
-  add_reason(list, rejected.too_few_turns, "with too few turns");
-  add_reason(list, rejected.too_many_turns, "with too many turns");
-  add_reason(list, rejected.over_context, "over the maximum context");
-  add_reason(list, rejected.not_needed, "not needed");
-  return list.empty() ? "none left out" : list;
 }
 
 }  // namespace workload

@@ -8,8 +8,8 @@ int computed_before(const Job& job, std::size_t turn) {
   if (turn == 0) return 0;
   const Turn& before = job.turns[turn - 1];
   const int reused = job.turns[turn].reused_tokens;
-  return reused >= 0 ? std::min(reused, before.prompt_tokens)
-                     : before.prompt_tokens + before.output_tokens - 1;
+  const int computed = before.prompt_tokens + before.output_tokens - 1;
+  return reused >= 0 ? std::min(reused, computed) : computed;
 }
 
 int longest_turn(const Job& job) {

@@ -36,8 +36,8 @@ struct Turn {
   engine::ToolId tool;  // tool that the answer calls; none if no tool word could be read
   engine::Nanos gap;  // tool execution: time from the last token to the arrival of the next turn; 0
                       // on the last turn
-  /// Leading tokens of the prompt that the job's previous turn has, too; negative: all of the
-  /// previous turn, prompt and answer.
+  /// Leading tokens of the prompt that the job's previous turn has, too, in its prompt or answer;
+  /// negative: all of the previous turn.
   int reused_tokens = -1;
 };
 
@@ -57,6 +57,8 @@ class PromptSource {
   virtual ~PromptSource() = default;
   /// Replaces `tokens` by the turn's prompt, followed by its recorded answer.
   virtual void make(std::uint32_t job, int turn, std::vector<engine::TokenId>& tokens) const = 0;
+  /// What the turn's tokens are: prompt and answer, in order.
+  virtual std::vector<Segment> segments(std::uint32_t job, int turn) const = 0;
 };
 
 /// A turn starts only when turn `on` of another job has ended.
@@ -81,8 +83,9 @@ struct AgentPlace {
 
 /// The jobs to replay. Built once and read-only afterwards; the engine borrows the tokens.
 struct Workload {
-  std::string source;     // for people: "swe_smith_like seed 42", a file name, ...
-  std::string tokenizer;  // source of the token counts: a file name, "built in", or "byte estimate"
+  std::string source;              // for people: "swe_smith_like seed 42", a file name, ...
+  std::string tokenizer;           // source of the token counts: a file name, "built in", ...
+  std::string assumed = {};        // what the trace's converter took for granted, for people
   std::vector<std::string> tools;  // indexed by ToolId
   std::vector<Job> jobs;
   std::shared_ptr<const PromptSource> prompts;  // null: jobs hold their tokens

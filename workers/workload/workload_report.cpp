@@ -128,8 +128,7 @@ void add_parts(const Job& job, TokenBudget& budget) {
 
 int reusable_tokens(const Job& job, int turn, int block_size) {
   if (turn == 0) return 0;
-  const Turn& before = job.turns[static_cast<std::size_t>(turn) - 1];
-  const int computed = before.prompt_tokens + before.output_tokens - 1;
+  const int computed = computed_before(job, static_cast<std::size_t>(turn));
   const int usable = job.turns[static_cast<std::size_t>(turn)].prompt_tokens - 1;
   return std::min(computed, usable) / block_size * block_size;
 }

@@ -19,34 +19,38 @@ namespace {
 const fs::path kSource = KVSWEEP_SOURCE_DIR;
 const fs::path kStored = kSource / "tests/driver/plan/cell_keys.txt";
 
-/// Sweeps without a path of their own for the jobs that they replay get these.
-constexpr const char* kJobs =
-    R"({"id":"a","turns":[{"prompt_tokens":64,"output_tokens":8},{"prompt_tokens":32,"output_tokens":8}]})"
-    "\n";
-
 std::string text_of(const fs::path& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return std::move(text).str();
 }
 
-/// The same for sweeps of traces.
+/// Stands for a file of weights.
+constexpr const char* kModel =
+    R"({"id":"a","turns":[{"prompt_tokens":64,"output_tokens":8},{"prompt_tokens":32,"output_tokens":8}]})"
+    "\n";
+
+/// Sweeps without a trace of their own get this.
 constexpr const char* kTrace =
-    R"({"timestamp": 0, "input_length": 600, "output_length": 8, "hash_ids": [1, 2]})"
+    R"({"kvsweep_trace": 1, "converter": "test", "counts": {"jobs": 1, "turns": 2, )"
+    R"("prompt_tokens": 400, "answer_tokens": 16, "arrivals": 1, "gaps": 1, "starts": 2}})"
+    "\n"
+    R"({"job": "a", "arrival_s": 0, "turns": [{"start_s": 0, "prompt": [[1, 200]], )"
+    R"("answer": [[null, 8]]}, {"start_s": 2, "gap_s": 1, "prompt": [[1, 200]], )"
+    R"("answer": [[null, 8]]}]})"
     "\n";
 
 /// "NAME CELLS DIGEST": the digest is of the keys, one a line, in plan order; of the labels where
 /// cells do not run, since the path of the jobs is in their keys.
-std::string line_of(const fs::path& sweep, const std::string& jobs, const std::string& trace) {
+std::string line_of(const fs::path& sweep, const std::string& model, const std::string& trace) {
   driver::Options options;
   options.profiles = kSource / "sweeps";
   const std::string text = text_of(sweep);
-  const bool of_jobs = text.find("\"trajectories\"") != text.npos;
   const bool of_trace = text.find("kind = \"trace\"") != text.npos;
-  if ((of_jobs || of_trace) && text.find("\npath = ") == text.npos)
-    options.set = {"workload.path=\"" + (of_jobs ? jobs : trace) + '"'};
+  if (of_trace && text.find("\npath = ") == text.npos)
+    options.set = {"workload.path=\"" + trace + '"'};
   if (text.find("\"llamacpp\"") != text.npos)
-    options.set.push_back("server.model_file=\"" + jobs + '"');
+    options.set.push_back("server.model_file=\"" + model + '"');
   const driver::Plan plan = driver::make_plan(sweep.string(), options);
   std::string keys;
   for (const driver::PlannedCell& cell : plan.cells)
@@ -60,7 +64,7 @@ std::string line_of(const fs::path& sweep, const std::string& jobs, const std::s
 TEST_CASE("the keys of all cells of all sweeps in the tree are unchanged") {
   if (!worker::can_reach_servers()) SKIP_TEST("built without libcurl: some sweeps are of servers");
   const TempDir folder;
-  const std::string jobs = folder.write("jobs.jsonl", kJobs);
+  const std::string model = folder.write("jobs.jsonl", kModel);
   const std::string trace = folder.write("trace.jsonl", kTrace);
   std::vector<fs::path> sweeps;
   for (const auto& entry : fs::recursive_directory_iterator(kSource / "sweeps/experiments"))
@@ -68,7 +72,7 @@ TEST_CASE("the keys of all cells of all sweeps in the tree are unchanged") {
   std::ranges::sort(sweeps, {}, [](const fs::path& sweep) { return sweep.filename(); });
   REQUIRE(sweeps.size() > 40);
   std::string found;
-  for (const fs::path& sweep : sweeps) found += line_of(sweep, jobs, trace) + '\n';
+  for (const fs::path& sweep : sweeps) found += line_of(sweep, model, trace) + '\n';
   const fs::path written = fs::temp_directory_path() / "kvsweep_cell_keys.txt";
   if (found != text_of(kStored)) std::ofstream(written) << found;
   INFO("found is in " << written << "; a key may change only with engine_abi, or with its sweep");

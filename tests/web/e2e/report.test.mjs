@@ -43,9 +43,8 @@ jps = 6
 dram_gib = 64
 reason = 'left out to see ${EVIL}'
 `;
-const turn = (words) => [{ role: "user", content: words }, { role: "assistant", content: "it is done" }];
 const RECORDED = SWEEP.replace(/name = "small"/, `name = "recorded"`).replace(/dram_gib = .*\n\[repeat\]\nn = 2/, "")
-  .replace(/, "cpu_offload"|, "a100-40gb"/g, "").replace(/\[workload\][^]*/, `[workload]\nkind = "trajectories"\npath = "jobs.jsonl"\n`);
+  .replace(/, "cpu_offload"|, "a100-40gb"/g, "").replace(/\[workload\][^]*/, `[workload]\nkind = "trace"\ngap_fallback_s = 1.0\npath = "jobs.jsonl"\n`);
 
 // Really executes: whatever this machine takes for it, its figures are measured.
 const EXECUTED = `schema = 1
@@ -131,8 +130,10 @@ before(async () => {
   mkdirSync(shots, { recursive: true });
   writeFileSync(join(folder, "small.toml"), SWEEP);
   writeFileSync(join(folder, "recorded.toml"), RECORDED);
-  const jobs = ["plain", EVIL].map((id) => JSON.stringify({ id, messages: [...turn("look ".repeat(200)), ...turn("again"), ...turn("more")] }));
-  writeFileSync(join(folder, "jobs.jsonl"), `${jobs.join("\n")}\n`);
+  const rest = { extends: 0, prompt: [[null, 10]], answer: [[null, 4]] };
+  const lines = [{ kvsweep_trace: 1, converter: "test", counts: { jobs: 2, turns: 6, prompt_tokens: 2 * (260 + 274 + 288), answer_tokens: 24, arrivals: 0, gaps: 0, starts: 0 } },
+    ...["plain", EVIL].map((job) => ({ job, turns: [{ prompt: [[job, 260]], answer: [[null, 4]] }, rest, { ...rest, extends: 1 }] }))];
+  writeFileSync(join(folder, "jobs.jsonl"), lines.map((line) => JSON.stringify(line)).join("\n"));
   kvsweep("run", "small.toml", "--archive", "small.h5");
   kvsweep("run", "recorded.toml", "--archive", "recorded.h5");
 });

@@ -25,17 +25,22 @@ gap_s = 1.0
 kv_tokens = 160000
 `;
 /** Agents of two jobs: each spawns two subagents after its second turn, and one of these another one. */
-const AGENTS = ["a", "b"].flatMap((job) => {
+const AGENTS = ["a", "b"].map((job) => {
   const rows = [
     ["0", "", [], 0], ["1", "", ["0"], 2000],
     ["2", "search", ["1"], 0], ["3", "search", ["2"], 1500], ["4", "test", ["1"], 500], ["5", "test", ["4"], 1000],
     ["6", "deep", ["3"], 0], ["7", "search", ["3", "6"], 500], ["8", "", ["1", "5", "7"], 0], ["9", "", ["8"], 3000],
   ];
-  return rows.map(([id, agent, waits, wait], i) => ({
-    request_id: job + id, session_id: job, wait_for: waits.map((each) => job + each), delay_ms: wait, ...(agent && { agent }),
-    input_length: 2048, output_length: 60, hash_ids: [i, 1, 2, 3].map((each) => 1 + i * 100 + each + (job === "b" ? 10_000 : 0)),
+  const turns = rows.map(([, agent, waits, wait], i) => ({
+    ...(agent && { agent }), ...(waits.length > 0 && { after: waits.map(Number), gap_s: wait / 1000 }),
+    prompt: [0, 1, 2, 3].map((each) => [1 + i * 100 + each + (job === "b" ? 10_000 : 0), 512]), answer: [[null, 60]],
   }));
+  return { job, turns };
 });
+const TRACE = [
+  { kvsweep_trace: 1, converter: "test", counts: { jobs: 2, turns: 20, prompt_tokens: 20 * 2048, answer_tokens: 20 * 60, arrivals: 0, gaps: 18, starts: 0 } },
+  ...AGENTS,
+];
 const AGENT_SWEEP = `schema = 1
 [sweep]
 name = "agents"
@@ -188,7 +193,7 @@ test("a job is found by its name, and its waterfall, losses and link follow", as
 });
 
 test("subagents are drawn below the turn that spawned them", async () => {
-  place.write("agents.jsonl", AGENTS.map((row) => JSON.stringify(row)).join("\n"));
+  place.write("agents.jsonl", TRACE.map((row) => JSON.stringify(row)).join("\n"));
   place.write("agents.toml", AGENT_SWEEP);
   place.kvsweep("run", "agents.toml", "--archive", "agents.h5", "--jsonl", "agents");
   place.kvsweep("trace", "agents.h5", "0", "--view", "-o", "agents.html");

@@ -24,7 +24,7 @@ class ByteSource {
 /// Decodes .gz; null in a build without zlib.
 std::unique_ptr<ByteSource> gzip_source(std::ifstream file);
 
-/// Throws DamagedInput when compressed data expands further than kMostXzExpansion allows.
+/// Throws DamagedInput when compressed data expands further than kMostExpansion allows.
 void check_expansion(const char* kind, std::uint64_t bytes_in, std::uint64_t bytes_out);
 
 }  // namespace workload

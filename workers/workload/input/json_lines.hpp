@@ -1,7 +1,6 @@
 #pragma once
 #include <cstdint>
 #include <memory>
-#include <nlohmann/json.hpp>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,14 +21,12 @@ class ByteSource;
 /// Longest line of an input file: room for 8 million tokens of text.
 inline constexpr std::size_t kLongestLineBytes = std::size_t{32} << 20;
 
-/// An .xz or .gz file may expand to kMostXzExpansion bytes per byte of its own, plus kFreeXzBytes:
-/// text compresses 5 to 100 times, a file made to exhaust memory 5000 times.
-inline constexpr std::uint64_t kMostXzExpansion = 400;
-inline constexpr std::uint64_t kFreeXzBytes = std::uint64_t{64} << 20;
-/// Memory of the .xz decoder; `xz -9` asks for 65 MiB.
-inline constexpr std::uint64_t kMostXzMemory = std::uint64_t{256} << 20;
+/// A .gz file may expand to kMostExpansion bytes per byte of its own, plus kFreeBytes: text
+/// compresses 5 to 100 times, a file made to exhaust memory 1000 times.
+inline constexpr std::uint64_t kMostExpansion = 400;
+inline constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20;
 
-/// Reads a text file line by line, plain, .xz or .gz, as its first bytes tell. Holds one line at a
+/// Reads a text file line by line, plain or .gz, as its first bytes tell. Holds one line at a
 /// time, so files may be larger than memory. Throws engine::InputError for a file that is missing,
 /// empty, of a known binary format or beyond the limits above, and for damaged or truncated
 /// compressed data.
@@ -48,7 +45,6 @@ class LineReader {
 
  private:
   class PlainSource;
-  class XzSource;
 
   std::optional<std::string_view> next_raw();
   void refill();
@@ -60,41 +56,8 @@ class LineReader {
   bool at_end_ = false;    // source_ is exhausted
 };
 
-/// Keeps the key order of objects: a recorded tool call must be written back unchanged.
-using Json = nlohmann::ordered_json;
-
-/// Parses one line as sweep::strict_json does. Throws engine::InputError with file, line and, for
-/// text that is not JSON, column (in bytes, from 1).
-Json parse_json(std::string_view text, const InputPlace& place);
-
-/// A value and its path ("messages[3].content"), for errors about a wrong type.
-class JsonField {
- public:
-  JsonField(const Json& value, std::string path, const InputPlace& place)
-      : value_(&value), path_(std::move(path)), place_(&place) {}
-
-  /// Member of this object; empty optional when it is absent or null. Refuses a value that is not
-  /// an object.
-  std::optional<JsonField> find(const char* key) const;
-  /// Element of this array.
-  JsonField at(std::size_t i) const;
-  /// Number of elements. Refuses a value that is not an array, naming `allowed`.
-  std::size_t array_size(const char* allowed = "a list") const;
-  const std::string& text(const char* allowed = "a string") const;
-  bool boolean() const;
-  /// A number in [low, high].
-  double number(double low, double high) const;
-
-  const Json& value() const { return *value_; }
-  const std::string& path() const { return path_; }
-  /// "messages[3].content is a number (42); allowed: ..."
-  [[noreturn]] void refuse_type(const std::string& allowed) const;
-  [[noreturn]] void refuse_value(const std::string& problem) const;
-
- private:
-  const Json* value_;
-  std::string path_;  // empty: the row itself
-  const InputPlace* place_;
-};
+/// Refuses what sweep::strict_json refuses. Throws engine::InputError with file, line and, for text
+/// that is not JSON, column (in bytes, from 1).
+void check_json(std::string_view text, const InputPlace& place);
 
 }  // namespace workload

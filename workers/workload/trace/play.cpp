@@ -5,7 +5,6 @@
 
 #include "workers/engine/base/errors.hpp"
 #include "workers/workload/random.hpp"
-#include "workers/workload/trace/formats.hpp"
 #include "workers/workload/trace/prompts.hpp"
 
 namespace workload {
@@ -57,7 +56,7 @@ class Excerpting {
     std::size_t first = 0;
     if (rules_.random_start && root.size() > 1) {
       const auto seed =
-          mixed(mixed(rules_.seed, session_.scope), mixed(session_.turns.size(), replay_));
+          mixed(mixed(rules_.seed, key_of(session_.id)), mixed(session_.turns.size(), replay_));
       first = Random(static_cast<std::int64_t>(seed >> 1)).below(root.size());
     }
     const std::size_t most =
@@ -153,7 +152,8 @@ class Player {
       : set_(std::move(set)), rules_(rules) {
     Workload& workload = played_.workload;
     workload.source = set_->source;
-    workload.tokenizer = "counts of the trace";
+    workload.tokenizer = set_->tokenizer;
+    workload.assumed = set_->assumed;
     workload.tools = set_->tools;
   }
 
@@ -216,8 +216,7 @@ class Player {
     Turn turn{recorded.prompt_tokens, recorded.output_tokens, engine::ToolId::none, Nanos{0}};
     if (recorded.tool >= 0) turn.tool = engine::ToolId{recorded.tool};
     if (number == excerpt.prefix_turn) turn.output_tokens = 1;
-    if (!from.is_transcript)
-      turn.reused_tokens = last >= 0 && recorded.base == last ? recorded.shared_tokens : 0;
+    turn.reused_tokens = last >= 0 ? recorded.same_as_before : 0;
     const auto position = static_cast<int>(job.turns.size());
     if (last >= 0) {
       job.turns.back().gap = pace.gap(number);
@@ -256,21 +255,30 @@ class Player {
   std::vector<int> last_turn_;  // of the session, by its jobs; -1: none yet
 };
 
+std::string left_out(std::size_t too_long, std::size_t by_turns) {
+  std::string text = too_long > 0 ? std::to_string(too_long) + " too long" : "";
+  if (by_turns > 0)
+    text += (text.empty() ? "" : ", ") + std::to_string(by_turns) +
+            " by workload.min_turns and max_turns";
+  return text.empty() ? "none left out" : text;
+}
+
 }  // namespace
 
 PlayedTrace play(std::shared_ptr<const TraceSet> set, const PlayRules& rules,
                  std::uint32_t vocabulary) {
   std::vector<std::string> ids;
   for (const TraceSession& session : set->sessions) ids.push_back(session.id);
-  Curation choice;
-  choice.order = rules.order;
-  choice.seed = rules.seed;
-  std::vector<std::size_t> order = order_of_choice(choice, ids);
+  std::vector<std::size_t> order = order_of_choice(rules.order, rules.seed, ids);
+  const std::size_t by_turns = std::erase_if(order, [&](std::size_t session) {
+    const auto turns = static_cast<int>(set->sessions[session].turns.size());
+    return turns < rules.min_turns || turns > rules.max_turns.value_or(turns);
+  });
   const std::size_t wanted =
-      static_cast<std::size_t>(rules.sessions.value_or(static_cast<int>(set->sessions.size())));
+      static_cast<std::size_t>(rules.sessions.value_or(static_cast<int>(order.size())));
   Player player(set, rules);
   std::size_t added = 0, too_long = 0;
-  for (std::uint64_t replay = 0; added < wanted; ++replay) {
+  for (std::uint64_t replay = 0; replay == 0 || added < wanted; ++replay) {
     std::vector<std::size_t> playable;
     for (const std::size_t session : order) {
       if (added == wanted) break;
@@ -285,11 +293,11 @@ PlayedTrace play(std::shared_ptr<const TraceSet> set, const PlayRules& rules,
     if (order.empty())
       throw engine::InputError(set->source + ": no session fits into " +
                                std::to_string(rules.max_context) +
-                               " tokens; allow more, or set workload.too_long = \"cut\"");
+                               " tokens; allow more, or set workload.too_long = \"cut\"" +
+                               (by_turns > 0 ? "; " + left_out(too_long, by_turns) : ""));
     if (!rules.sessions) break;
   }
-  return std::move(player).take(
-      vocabulary, too_long > 0 ? std::to_string(too_long) + " too long" : "none left out");
+  return std::move(player).take(vocabulary, left_out(too_long, by_turns));
 }
 
 }  // namespace workload

@@ -32,10 +32,12 @@ struct PlayRules {
   double time_scale = 1;        // factor on all recorded times
   TooLong too_long = TooLong::drop;
   int max_context = std::numeric_limits<int>::max();  // most tokens of a turn, prompt and answer
-  bool random_start = false;    // inside the session, behind a turn that computes the prefix
-  std::optional<int> turns;     // most turns of a root, the computed prefix not counted
-  std::optional<int> sessions;  // unset: each once; more than there are: some again
-  bool fresh_again = true;      // a session replayed again shares nothing with the first time
+  bool random_start = false;     // inside the session, behind a turn that computes the prefix
+  std::optional<int> turns;      // most turns of a root, the computed prefix not counted
+  int min_turns = 1;             // sessions with fewer turns are left out
+  std::optional<int> max_turns;  // and those with more
+  std::optional<int> sessions;   // unset: each once; more than there are: some again
+  bool fresh_again = true;       // a session replayed again shares nothing with the first time
   JobOrder order = JobOrder::file;
   std::uint64_t seed = 42;  // of order and starts
 };

@@ -15,10 +15,8 @@ struct ReplayedAgent {
   std::vector<int> outputs;  // answer tokens of each
 };
 
-/// Token ids for prompts that are known by the ids of their blocks. A block's tokens are a pure
-/// function of its id and what ids mean there; tokens without an id are a function of the session,
-/// the turn which they first occur in, and their position. Answers occur nowhere else, except in
-/// the later prompts of a transcript.
+/// Token ids for prompts that are known by their segments. A token is a pure function of its
+/// segment's key and its place in the segment.
 class TracePrompts final : public PromptSource {
  public:
   /// `vocabulary`: ids are below it; 0: below 2^17.
@@ -26,6 +24,7 @@ class TracePrompts final : public PromptSource {
                std::uint32_t vocabulary);
 
   void make(std::uint32_t job, int turn, std::vector<engine::TokenId>& tokens) const override;
+  std::vector<Segment> segments(std::uint32_t job, int turn) const override;
 
  private:
   std::shared_ptr<const TraceSet> set_;

@@ -1,14 +1,25 @@
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "workers/workload/trajectory.hpp"
 
 namespace workload {
 
 /// A time that the trace does not say.
 inline constexpr double kUnrecorded = std::numeric_limits<double>::quiet_NaN();
+
+/// A run of tokens of a prompt or an answer. Those of equal key are equal as far as both reach.
+struct TraceSegment {
+  std::uint64_t key;
+  int tokens;  // at least 1
+  SegmentKind kind;
+};
 
 /// One request of a recorded session. Times are in seconds from the session's start.
 struct TraceTurn {
@@ -16,13 +27,14 @@ struct TraceTurn {
   int prompt_tokens = 0;  // at least 1
   int output_tokens = 0;  // at least 1
 
-  // What the prompt consists of: its first `shared_tokens` tokens are those of the turn `base`,
-  // then come the blocks named by `num_ids` ids of TraceSession::ids from `first_id` on, then
-  // tokens that no other prompt has.
+  // The first `shared_tokens` tokens are those of the turn `base`, of its prompt and perhaps its
+  // answer. Behind them come `num_segments` segments from TraceSession::segments[first_segment] on:
+  // the rest of the prompt, and the answer.
   int base = -1;  // an earlier turn of the session; -1: none
   int shared_tokens = 0;
-  std::size_t first_id = 0;
-  int num_ids = 0;
+  std::size_t first_segment = 0;
+  int num_segments = 0;
+  int same_as_before = 0;  // leading tokens that the turn before of its agent has
 
   double start_s = kUnrecorded;
   double api_s = kUnrecorded;    // how long the recorded server took
@@ -40,26 +52,49 @@ struct TraceAgent {
 /// that it waits for. The turns of an agent stand in the order in which they run.
 struct TraceSession {
   std::string id;
-  std::string file;  // where it was read
-  int line = 0;
-  std::uint64_t scope = 0;  // what ids mean: sessions of equal scope share the blocks of equal ids
-  int block_tokens = 0;     // tokens of a block that an id names; 0: the trace has no ids
-  /// Each prompt begins with the turn in front of it, answer included. Otherwise answers occur in
-  /// no prompt.
-  bool is_transcript = false;
   double arrival_s = kUnrecorded;  // on the clock of the whole trace
   std::vector<TraceAgent> agents;  // agent 0 is the root
   std::vector<TraceTurn> turns;
-  std::vector<std::uint64_t> ids;
+  std::vector<TraceSegment> segments;
 };
 
-/// The ids of all blocks of a turn's prompt that have one.
-std::vector<std::uint64_t> ids_of(const TraceSession& session, int turn);
+/// Calls visit(segment, turn that brought it, begin, end) for the segments behind the first `from`
+/// tokens of a turn, prompt and answer, up to the first `end`. Those of the turn itself come first,
+/// then those of its bases.
+template <class Visit>
+void visit_segments(const TraceSession& session, int turn, std::size_t from, std::size_t end,
+                    Visit visit) {
+  while (turn >= 0 && end > from) {
+    const TraceTurn& of = session.turns[static_cast<std::size_t>(turn)];
+    auto at = static_cast<std::size_t>(of.shared_tokens);
+    for (int i = 0; i < of.num_segments && at < end; ++i) {
+      const TraceSegment& segment =
+          session.segments[of.first_segment + static_cast<std::size_t>(i)];
+      const std::size_t stop = std::min(at + static_cast<std::size_t>(segment.tokens), end);
+      if (stop > from) visit(segment, turn, at, stop);
+      at = stop;
+    }
+    end = std::min(end, static_cast<std::size_t>(of.shared_tokens));
+    turn = of.base;
+  }
+}
+
+/// Mixes all bits of two numbers (the finalizer of SplitMix64 over their combination).
+constexpr std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
+  std::uint64_t x = a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019;
+  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
+  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
+  return x ^ (x >> 31);
+}
+
+/// A key of a name. Never 0.
+std::uint64_t key_of(std::string_view name);
 
 /// A recorded workload, whatever its format.
 struct TraceSet {
   std::string source;  // file name
-  std::string format;
+  std::string tokenizer = "counts of the trace";
+  std::string assumed;             // by the converter, for people
   std::vector<std::string> notes;  // what was taken for what, one sentence each
   std::vector<std::string> tools;
   std::vector<TraceSession> sessions;
