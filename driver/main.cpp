@@ -13,7 +13,6 @@
 #include "driver/command_line/options.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/create/new_policy.hpp"
-#include "driver/twin/twin.hpp"
 #include "sweeps/files/freed_memory.hpp"
 
 namespace {
@@ -57,7 +56,7 @@ int run_command(const driver::Options& options, const driver::DrainSignals* sign
   if (options.command == "trace") return driver::trace(options);
   if (options.command == "diff") return driver::diff(options);
   if (options.command == "tune") return driver::tune(options);
-  if (options.command == "twin") return driver::write_twin(options);
+  if (options.command == "twin") return driver::twin(options);
   if (options.command == "workload") return driver::describe_workload(options);
   if (options.command == "bound") return driver::bound(options);
   if (options.command == "bench") return driver::bench(options);

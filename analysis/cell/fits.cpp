@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdio>
 #include <limits>
 #include <unordered_map>
 
@@ -13,6 +14,12 @@ namespace {
 
 /// Below this pivot a variable counts as a linear combination of the preceding ones.
 constexpr double kLeastPivot = 1e-9;
+
+std::string formatted(const char* format, double value) {
+  std::array<char, 64> text{};
+  std::snprintf(text.data(), text.size(), format, value);
+  return text.data();
+}
 
 /// A symmetric matrix of correlations, as the lower triangle of its Cholesky factor.
 class Cholesky {
@@ -113,20 +120,53 @@ std::optional<Plane> LeastSquares::fit(std::size_t variables) const {
   return plane;
 }
 
-void StepFit::add(const sweep::Table& steps, const sweep::Table& sched) {
+void StepFit::add(const sweep::Table& steps, const sweep::Table& sched, int span) {
+  constexpr double kPause_s = 1e-3;
   auto work = work_by_step(sched);
   const auto& step = steps.values<std::int64_t>("step");
   const auto& scheduled = steps.values<std::int32_t>("n_tok");
   const auto& duration = steps.values<double>("dur_s");
   const auto& stall = steps.values<double>("stall_s");
+  const auto& start = steps.values<double>("t_s");
+  std::array<double, count> sum{};
+  double seconds = 0, end = 0;
+  int summed = 0;
   for (std::size_t i = 0; i < step.size(); ++i) {
     if (scheduled[i] <= 0) continue;
-    const double seconds = duration[i] - (std::isnan(stall[i]) ? 0 : stall[i]);
+    if (start[i] - end > kPause_s) {
+      sum = {};
+      seconds = summed = 0;
+    }
+    end = start[i] + duration[i];
     const Work& all = work[step[i]];
-    planes_.add(
-        std::array<double, count>{static_cast<double>(scheduled[i]), all.kv_tokens, all.pairs},
-        seconds);
+    sum[tokens] += scheduled[i];
+    sum[kv_tokens] += all.kv_tokens;
+    sum[pairs] += all.pairs;
+    seconds += duration[i] - (std::isnan(stall[i]) ? 0 : stall[i]);
+    if (++summed < span) continue;
+    for (double& each : sum) each /= span;
+    planes_.add(sum, seconds / span);
+    steps_ += span;
+    sum = {};
+    seconds = summed = 0;
   }
+}
+
+std::string step_formula(const Plane& plane) {
+  struct Term {
+    const char* format;
+    double unit;
+  };
+  static constexpr std::array<Term, StepFit::count> kTerms = {{
+      {" + %.2f us x scheduled tokens", 1e6},
+      {" + %.2f ns x KV tokens read", 1e9},
+      {" + %.1f ps x query-key pairs of prompts", 1e12},
+  }};
+  std::string text = formatted("step = %.2f ms", plane.intercept * 1e3);
+  for (std::size_t i = 0; i < plane.slopes.size(); ++i)
+    text += formatted(kTerms[i].format, plane.slopes[i] * kTerms[i].unit);
+  return text + formatted("; R2 %.4f", plane.r_squared) +
+         formatted(", leaves %.2f ms (root mean square)", plane.rms * 1e3);
 }
 
 void TurnFit::add(const sweep::Table& turns) {

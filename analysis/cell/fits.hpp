@@ -45,15 +45,24 @@ class StepFit {
   /// The variables of a plane, in order.
   enum Variable : std::size_t { tokens, kv_tokens, pairs, count };
 
-  /// Adds a cell's /steps and /sched. Throws sweep::TableError for other tables.
-  void add(const sweep::Table& steps, const sweep::Table& sched);
-  std::int64_t steps() const { return planes_.n(); }
+  /// The spans to which asynchronous steps are fitted. Two batches are on their way at once, so
+  /// that a batch's time falls partly into the step before its own, and only sums are right.
+  static constexpr int kAsyncSpan = 16;
+
+  /// Adds a cell's /steps and /sched, as means over spans of as many steps without a pause between
+  /// them; steps that fill no span are left out. Throws sweep::TableError for other tables.
+  void add(const sweep::Table& steps, const sweep::Table& sched, int span = 1);
+  std::int64_t steps() const { return steps_; }
   /// The fit on the first `variables`; empty if the steps do not determine it.
   std::optional<Plane> plane(std::size_t variables) const { return planes_.fit(variables); }
 
  private:
   LeastSquares planes_{count};
+  std::int64_t steps_ = 0;
 };
+
+/// A plane of StepFit as a sum with units and how well it fits; it may have only the first terms.
+std::string step_formula(const Plane& plane);
 
 /// What turn times alone tell of an engine whose steps are not seen: the time to the first token by
 /// the prompt tokens that were computed and those that were found in a cache, and the time per

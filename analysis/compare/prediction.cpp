@@ -130,11 +130,27 @@ constexpr std::array kJudged = {"jct_wall_mean_s", "jct_wall_p99_s", "ttft_mean_
                                 "ttft_p99_s",      "tpot_mean_s",    "prefix_hit_rate",
                                 "host_hit_rate",   "preemptions"};
 
+/// By how much this figure varies between measured cells that differ from this one at most in their
+/// seed, largest less smallest; NaN of a cell that has no such fellow.
+double spread_of(const ConfiguredCell& cell, const std::vector<PredictedCell>& cells,
+                 const std::string& figure) {
+  double least = cell.figure(figure), most = least;
+  int fellows = 0;
+  for (const PredictedCell& each : cells) {
+    const double value = each.measured->figure(figure);
+    if (each.measured->record->axes != cell.record->axes || !std::isfinite(value)) continue;
+    least = std::min(least, value);
+    most = std::max(most, value);
+    ++fellows;
+  }
+  return fellows > 1 ? most - least : std::nan("");
+}
+
 /// Each of these figures that a cell has; shares differ by points, counts by their number.
 void print_figures(const std::vector<PredictedCell>& cells, std::ostream& out) {
   TextTable table;
   for (const char* name : {"cell", "figure"}) table.add_column(name, "", TextTable::Align::left);
-  for (const char* name : {"MEASURED", "MODELLED", "off by"})
+  for (const char* name : {"MEASURED", "MODELLED", "off by", "seeds differ by"})
     table.add_column(name, "", TextTable::Align::right);
   bool any = false;
   for (const auto& [real, said] : cells) {
@@ -142,10 +158,13 @@ void print_figures(const std::vector<PredictedCell>& cells, std::ostream& out) {
     for (const std::string name : kJudged) {
       const double is = real->figure(name), predicted = said->figure(name);
       if (!std::isfinite(is) || !std::isfinite(predicted)) continue;
-      const std::string off = name.ends_with("_rate") ? percent(predicted - is) + " points"
-                              : name == "preemptions" ? four_digits(predicted - is)
-                                                      : percent(predicted / is - 1) + " %";
-      table.add_row({real->record->label, name, four_digits(is), four_digits(predicted), off});
+      const auto shown_as = [&](double difference) {
+        if (std::isnan(difference)) return std::string("-");
+        if (name.ends_with("_rate")) return percent(difference) + " points";
+        return name == "preemptions" ? four_digits(difference) : percent(difference / is) + " %";
+      };
+      table.add_row({real->record->label, name, four_digits(is), four_digits(predicted),
+                     shown_as(predicted - is), shown_as(spread_of(*real, cells, name))});
       any = true;
     }
   }

@@ -103,10 +103,10 @@ constexpr Command kCommands[] = {
      "searches the parameters of a policy that the sweep's [tune] names, and writes the best as a "
      "policy, with what it gains on seeds that had no part in the search",
      1, 1, "backend set policy-plugin launch output,o profiles"},
-    {"twin", "twin SWEEP.toml --archive A.h5 | A.h5",
-     "writes the sweep of a server for sim and cuda, with the sizes that the server reported: KV "
-     "pool, block, batch; of an archive alone, simulates the cells of a server and prints both",
-     1, 1, "archive only skip set metric output,o profiles"},
+    {"twin", "twin A.h5",
+     "simulates the cells in which a server was measured, by the constants of its own steps, and "
+     "prints both",
+     1, 1, "only skip fit set metric profiles"},
     {"verify", "verify DIR",
      "judges a folder of pack again: digests, archives, figures, claims, and cells of sim as its "
      "time allows (exit code 5: damaged, 3: something differs)",
@@ -143,6 +143,8 @@ const Option kOptions[] = {
      "only the cells that match KEY=V[,V][,KEY=V...]; of several --only one must match"},
     {"skip", &Options::skip, "KEY=V[,V]",
      "leaves out the cells that match, in the same form; may be repeated"},
+    {"fit", &Options::fit, "KEY=V[,V]",
+     "the constants are fitted to the steps of these cells, and the others are judged"},
     {"cell", &Options::cell, "CELL", "only this cell: its number, or 8 or more digits of its key"},
     {"cell-timeout", &Options::cell_timeout_s, "S",
      "ends a cell that takes longer; without it one that makes no progress for 10 minutes"},

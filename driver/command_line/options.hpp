@@ -23,7 +23,7 @@ struct Options {
   std::filesystem::path profiles;      // folder with gpus/, models/, policies/ and experiments/
   std::optional<std::string> backend;
   std::optional<sweep::RecordLevel> record;  // how much of each cell is stored
-  std::vector<std::string> set, only, skip;
+  std::vector<std::string> set, only, skip, fit;
   std::optional<std::filesystem::path> policy_plugin;
   std::string language = "c++";     // of a new policy
   std::optional<std::string> cell;  // the only one to run: an index or the start of a key

@@ -25,6 +25,10 @@ int export_table(const Options& options);
 int fit(const Options& options);
 int report(const Options& options);
 int trace(const Options& options);
+/// Simulates the cells in which a server was measured, by the constants of its own steps, and
+/// prints both. The constants are those of the card's profile, or with --fit those of the steps of
+/// the chosen cells, which are then not judged.
+int twin(const Options& options);
 int diff(const Options& options);
 int tune(const Options& options);
 int describe_workload(const Options& options);

@@ -51,12 +51,16 @@ std::string note_of(const ConfiguredCell& cell, std::string_view name) {
 }
 
 /// The kind, version and scheduling of a server that logged steps in this cell; empty for others.
-/// With asynchronous scheduling a step has the time of its own batch as well, and other constants.
 std::string logging_server(const sweep::CellRecord& cell) {
   if (!has_logged_steps(cell)) return "";
   const sweep::Note *server = sweep::find_named(cell.notes, "server"),
                     *steps = sweep::find_named(cell.notes, "server_steps");
   return server->text + ", " + steps->text.substr(0, steps->text.find(';'));
+}
+
+/// Whether a server of this name schedules asynchronously.
+bool is_async(const std::string& server) {
+  return server.find(", asynchronous") != std::string::npos;
 }
 
 const char* fitted_table(const ConfiguredCell& cell) {
@@ -95,11 +99,14 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
   std::size_t logged = 0;
   for (const int row : rows) {
     if (found.backend == "server") found.turns.add(reader.load_table(row, "turns"));
-    const std::int64_t before = found.fit.steps();
-    found.fit.add(reader.load_table(row, "steps"), reader.load_table(row, "sched"));
-    if (found.backend != "server" || found.fit.steps() == before) continue;
+    const std::string server = found.backend == "server"
+                                   ? logging_server(reader.cells()[static_cast<std::size_t>(row)])
+                                   : "";
+    found.fit.add(reader.load_table(row, "steps"), reader.load_table(row, "sched"),
+                  is_async(server) ? analysis::StepFit::kAsyncSpan : 1);
+    if (server.empty()) continue;
     ++logged;
-    servers.insert(logging_server(reader.cells()[static_cast<std::size_t>(row)]));
+    servers.insert(server);
   }
   if (logged == 0) return found;
   found.server = terminal_text(only_one("server", servers));
@@ -113,32 +120,13 @@ std::string formatted(const char* format, double value) {
   return text.data();
 }
 
-/// The fitted plane as a sum; it may have only the first of the terms.
-std::string formula(const analysis::Plane& plane) {
-  struct Term {
-    const char *format, *of;
-    double unit;
-  };
-  static constexpr std::array<Term, analysis::StepFit::count> kTerms = {{
-      {"%.2f", " us x scheduled tokens", 1e6},
-      {"%.2f", " ns x KV tokens read", 1e9},
-      {"%.1f", " ps x query-key pairs of prompts", 1e12},
-  }};
-  std::string text = "step = " + formatted("%.2f", plane.intercept * 1e3) + " ms";
-  for (std::size_t i = 0; i < plane.slopes.size(); ++i)
-    text += " + " + formatted(kTerms[i].format, plane.slopes[i] * kTerms[i].unit) + kTerms[i].of;
-  return text + "; R2 " + formatted("%.4f", plane.r_squared) + ", leaves " +
-         formatted("%.2f", plane.rms * 1e3) + " ms (root mean square)";
-}
-
 /// Where the card's profile has the constants of a server, "vllm 0.26.0, asynchronous", or of
 /// this engine.
 std::string table_of(const std::string& server) {
   if (server.empty()) return "[measured]";
   const std::size_t comma = server.rfind(", "), patch = server.rfind('.', comma);
-  const bool is_async = server.find("asynchronous", comma) != std::string::npos;
   return "[servers.\"" + server.substr(0, std::min(patch, comma)) + "\"." +
-         (is_async ? "async" : "sync") + "]  # of " + server;
+         (is_async(server) ? "async" : "sync") + "]  # of " + server;
 }
 
 /// Prints the constants for the profile of the card.
@@ -197,7 +185,7 @@ void print(const Measured& found, std::ostream& out) {
   std::optional<analysis::Plane> finest;
   for (std::size_t variables = 1; variables <= analysis::StepFit::count; ++variables)
     if (const auto plane = found.fit.plane(variables)) {
-      out << formula(*plane) << '\n';
+      out << analysis::step_formula(*plane) << '\n';
       finest = plane;
     }
   // Constants of a card come from that card alone: on other backends `gpu` is only a label. Without

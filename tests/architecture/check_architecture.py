@@ -104,8 +104,7 @@ MAY_INCLUDE = {
                        "analysis/compare analysis/answer analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive "
                        "sweeps/upkeep workers/binding workers/bounds workers/rank workers/tools version posix",
     "driver/create": "driver/command_line sweeps/files",
-    "driver/twin": "driver/command_line driver/plan driver/bound analysis/text analysis/compare sweeps/spec sweeps/archive",
-    "driver": "driver/command_line driver/commands driver/bundle driver/create driver/twin sweeps/files mpi posix",
+    "driver": "driver/command_line driver/commands driver/bundle driver/create sweeps/files mpi posix",
 }
 # Libraries that only these files of a room include.
 MAY_ALSO_INCLUDE = {

@@ -128,6 +128,21 @@ TEST_CASE("each turn arrives exactly one gap after the last token of the turn be
   CHECK(worst <= kNanosecond);
 }
 
+TEST_CASE(
+    "a server's requests reach its scheduler later than they arrive by its own time for one") {
+  worker::ExperimentConfig config =
+      alone().set("gpu", "h200-141gb").set("sim.cost_model", "measured").config();
+  const auto ttft = [&](double request_ms) {
+    config.gpu.measured->request_ms = request_ms;
+    worker::WorkloadCache workloads;
+    return reals(worker::run_experiment(config, workloads).turns, "ttft_s");
+  };
+  const std::vector<double> without = ttft(0), with = ttft(12);
+  REQUIRE(with.size() == without.size());
+  for (std::size_t turn = 0; turn < with.size(); ++turn)
+    CHECK(std::abs(with[turn] - without[turn] - 0.012) <= 2 * kNanosecond);
+}
+
 TEST_CASE("what was scheduled in a step is what the step computed") {
   const sweep::CellResult result = crowded("fcfs").run();
   std::map<std::int64_t, std::int64_t> scheduled;

@@ -46,11 +46,11 @@ void Client::start(std::uint32_t root, Nanos at) {
 
 std::optional<Nanos> Client::next_due() const {
   if (due_.empty()) return std::nullopt;
-  return due_.top().at;
+  return due_.top().at + latency_;
 }
 
 void Client::submit_due(Nanos now) {
-  for (; !due_.empty() && due_.top().at <= now; due_.pop()) {
+  for (; !due_.empty() && due_.top().at + latency_ <= now; due_.pop()) {
     latest_start_[due_.top().turn.job] = due_.top().at;
     submit_(spec_of(due_.top()));
   }

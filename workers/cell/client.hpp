@@ -32,11 +32,14 @@ class Client {
       : Client(workload, arrivals, most_live, block_size, use,
                [&engine](const engine::RequestSpec& spec) { engine.submit(spec); }) {}
 
+  /// From now on turns reach the engine so long after they are due, which is when they arrive.
+  void set_latency(engine::Nanos latency) { latency_ = latency; }
+
   /// Every turn has ended, also those of subagents that nothing waits for.
   bool done() const { return unfinished_jobs_ == 0; }
   int programs() const { return workload_.programs(); }
   int finished_programs() const { return finished_programs_; }
-  /// When the next turn is due; empty while every job waits for the engine.
+  /// When the next turn reaches the engine; empty while every job waits for the engine.
   std::optional<engine::Nanos> next_due() const;
   void submit_due(engine::Nanos now);
   /// The turn's last token came at `now`.
@@ -71,6 +74,7 @@ class Client {
   std::map<TurnAt, std::vector<TurnAt>> waiters_;  // turns of other jobs that wait for a turn
   std::map<TurnAt, int> waits_;                    // how many turns of other jobs are awaited still
   int most_live_;
+  engine::Nanos latency_{0};
   std::size_t next_program_ = 0;  // the first that has not started
   int finished_programs_ = 0;
   int unfinished_jobs_;

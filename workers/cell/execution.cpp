@@ -27,6 +27,9 @@ class SimExecution final : public Execution {
     link.block_us = config.link.block_us;
     link.duplex = config.link.duplex;
     link_.emplace(link);
+    if (config.cost_model != "measured" || config.gpu.measured->copy_block_us == 0) return;
+    backend_.bound_by_host(*link_, engine::from_seconds(config.gpu.measured->base_ms * 1e-3),
+                           engine::from_seconds(config.gpu.measured->copy_block_us * 1e-6));
   }
 
   engine::Backend& backend() override { return backend_; }

@@ -211,6 +211,8 @@ void serve_load(const ExperimentConfig& config, const engine::EngineConfig& engi
   const TokenUse use = config.backend == "sim" ? TokenUse::counted : TokenUse::read;
   Client client(load.workload, load.arrivals, config.workload.arrivals.most_live,
                 engine_config.kv.block_size, use, engine);
+  if (config.cost_model == "measured")
+    client.set_latency(engine::from_seconds(config.gpu.measured->request_ms * 1e-3));
   serve(client, engine, clock, hooks);
 }
 

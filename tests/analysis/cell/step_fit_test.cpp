@@ -18,6 +18,7 @@ class Steps {
   void add(const std::vector<std::pair<int, int>>& requests, double seconds) {
     sweep::StepRow row;
     row.step = static_cast<std::int64_t>(steps_.size()) + 1;
+    row.t_s = steps_.empty() ? 0 : steps_.back().t_s + steps_.back().dur_s;
     row.dur_s = seconds;
     for (const auto& [tokens, before] : requests) {
       row.n_tok += tokens;
@@ -36,8 +37,19 @@ class Steps {
       row.stall_s = seconds;
     }
   }
-  void add_to(StepFit& fit) const {
-    fit.add(sweep::to_table<sweep::StepRow>(steps_), sweep::to_table<sweep::SchedRow>(sched_));
+  /// Half of the time of each step falls into the step before it.
+  void run_ahead() {
+    for (std::size_t i = 0; i < steps_.size(); ++i) {
+      const double half = steps_[i].dur_s / 2;
+      steps_[i].dur_s = half + (i + 1 < steps_.size() ? steps_[i + 1].dur_s / 2 : 0);
+      if (i > 0) steps_[i].t_s = steps_[i - 1].t_s + steps_[i - 1].dur_s;
+    }
+  }
+  /// Nothing runs for a second before the last step.
+  void pause() { steps_.back().t_s += 1; }
+  void add_to(StepFit& fit, int span = 1) const {
+    fit.add(sweep::to_table<sweep::StepRow>(steps_), sweep::to_table<sweep::SchedRow>(sched_),
+            span);
   }
 
  private:
@@ -142,4 +154,25 @@ TEST_CASE("of variables that are proportional only the first is determined", "[f
   steps.add_to(fit);
   CHECK(plane_of(fit, 1).slopes[0] == Approx(1e-3));
   CHECK_FALSE(fit.plane(2));
+}
+
+TEST_CASE("time that asynchronous steps have of each other cancels in sums over spans", "[fit]") {
+  Steps steps = made_steps(1, 6400, 0);
+  steps.run_ahead();
+  StepFit by_step, by_span;
+  steps.add_to(by_step);
+  steps.add_to(by_span, StepFit::kAsyncSpan);
+  CHECK(plane_of(by_step).slopes[StepFit::tokens] < 25e-6);
+  CHECK(plane_of(by_span).intercept == Approx(4e-3).epsilon(0.2));
+  CHECK(plane_of(by_span).slopes[StepFit::tokens] == Approx(30e-6).epsilon(0.05));
+  CHECK(by_span.steps() == 6400);
+}
+
+TEST_CASE("a span has no pause in it", "[fit]") {
+  Steps steps = made_steps(1, 15, 0);
+  steps.add({{1, 5}}, 9);
+  steps.pause();
+  StepFit fit;
+  steps.add_to(fit, StepFit::kAsyncSpan);
+  CHECK(fit.steps() == 0);
 }

@@ -79,12 +79,14 @@ std::unique_ptr<CostModel> measured_cost(const GpuProfile& gpu, const model::Mod
            "--backend cuda and see kvsweep fit, or use");
   const MeasuredFit& fit = *gpu.measured;
   const std::string of = fit.server.empty() ? "" : " (steps of " + fit.server + ')';
-  return std::make_unique<LineCost>("measured" + of, fit,
-                                    ConstantsText("measured")
-                                        .add("base_ms", fit.base_ms)
-                                        .add("token_us", fit.token_us)
-                                        .add("kv_token_ns", fit.kv_token_ns)
-                                        .add("pair_ps", fit.pair_ps));
+  ConstantsText constants("measured");
+  constants.add("base_ms", fit.base_ms)
+      .add("token_us", fit.token_us)
+      .add("kv_token_ns", fit.kv_token_ns)
+      .add("pair_ps", fit.pair_ps);
+  if (!fit.server.empty())
+    constants.add("request_ms", fit.request_ms).add("copy_block_us", fit.copy_block_us);
+  return std::make_unique<LineCost>("measured" + of, fit, constants);
 }
 
 }  // namespace

@@ -48,7 +48,20 @@ engine::StepResult SimBackend::execute(const engine::StepPlan& plan) {
   if (plan.scheduled.empty()) return {};
   for (const engine::ScheduledRequest& share : plan.scheduled)
     if (share.samples) require_answer(share);
-  return {.sampled = {}, .duration = cost_model_.step_time(shape_of(plan))};
+  return {.sampled = {}, .duration = std::max(cost_model_.step_time(shape_of(plan)), host_time())};
+}
+
+void SimBackend::bound_by_host(const LinkCopier& copier, engine::Nanos base, engine::Nanos block) {
+  copier_ = &copier;
+  base_ = base;
+  block_ = block;
+}
+
+engine::Nanos SimBackend::host_time() {
+  if (copier_ == nullptr) return engine::Nanos{0};
+  const std::int64_t blocks = copier_->blocks() - copied_blocks_;
+  copied_blocks_ = copier_->blocks();
+  return base_ + blocks * block_;
 }
 
 }  // namespace backends
