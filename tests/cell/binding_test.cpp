@@ -158,25 +158,26 @@ TEST_CASE("a host tier under vllm-0.33 is that of its connector, asynchronously 
   Cell newest = Cell().set("policy", "cpu_offload").set("dram_gib", 16);
   newest.set("engine.scheduler", "vllm-0.33").set("engine.async_scheduling", true);
   const engine::TierConfig prompts = newest.config().engine.tier;
-  CHECK(prompts.kind == engine::TierKind::connector);
-  CHECK_FALSE(prompts.store_outputs);
+  CHECK(prompts.kind == engine::TierKind::offload);
+  CHECK(prompts.store_mode == engine::StoreMode::prompt);
   CHECK(newest.obstacle() == "runs");
   newest.set("policy.store", "all").set("policy.host_eviction", "arc");
-  CHECK(newest.config().engine.tier.store_outputs);
+  CHECK(newest.config().engine.tier.store_mode == engine::StoreMode::all);
   CHECK(newest.config().engine.tier.arc);
   CHECK_THAT(newest.set("policy.store", "eager").refusal(),
              Catch::Matchers::Contains("must be one of \"prompt\", \"all\""));
-  Cell simple = Cell().set("policy", "cpu_offload").set("dram_gib", 16);
-  CHECK_THAT(simple.set("policy.store", "all").refusal(), Catch::Matchers::Contains("\"eager\""));
+  Cell older = Cell().set("policy", "cpu_offload").set("dram_gib", 16);
+  CHECK(older.config().engine.tier.store_mode == engine::StoreMode::all);
+  CHECK_FALSE(older.config().engine.tier.by_touches);
+  CHECK_THAT(older.set("policy.store", "all").refusal(), Catch::Matchers::Contains("\"eager\""));
 }
 
 TEST_CASE("a simulated vLLM 0.26 has its connector and hands out blocks without content first") {
   Cell cell = Cell().set("gpu", "h200-141gb").set("policy", "cpu_offload").set("dram_gib", 16);
   cell.set("sim.server", "vllm 0.26").set("engine.async_scheduling", true);
   const auto& engine = cell.config().engine;
-  CHECK(engine.tier.kind == engine::TierKind::connector);
   CHECK(engine.tier.by_touches);
-  CHECK_FALSE(engine.tier.store_outputs);
+  CHECK(engine.tier.store_mode == engine::StoreMode::prompt);
   CHECK(engine.kv.partial_blocks_first);
   CHECK_FALSE(cell.set("engine.scheduler", "vllm-0.33").config().engine.tier.by_touches);
 }
@@ -197,8 +198,7 @@ TEST_CASE("asynchronous scheduling goes with every policy, and what it does not 
     const std::string policy = file.path().stem().string();
     INFO(policy);
     for (const char* scheduler : {"v1", "vllm-0.33"}) {
-      if (policy == "contiguous" || (policy == "predictive_prefetch" && scheduler[1] == 'l'))
-        continue;
+      if (policy == "contiguous") continue;
       Cell cell = Cell().set("policy", policy).set("engine.scheduler", scheduler);
       CHECK(obstacle(cell.set("dram_gib", 16)) == "runs");
     }

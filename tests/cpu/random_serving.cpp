@@ -74,25 +74,30 @@ void add_random_tier(support::Dice& dice, Serving& serving) {
   using engine::TierKind;
   engine::EngineConfig& engine = serving.engine;
   engine::TierConfig& tier = engine.tier;
-  tier.kind = dice.any({TierKind::offload, TierKind::offload, TierKind::lmcache, TierKind::swap,
-                        TierKind::connector});
+  tier.kind = dice.any(
+      {TierKind::offload, TierKind::offload, TierKind::offload, TierKind::lmcache, TierKind::swap});
   const int chunk_blocks = dice.any({1, 2, 3});
   tier.chunk_tokens = engine.kv.block_size * chunk_blocks;
   const int pool = engine.kv.num_blocks - 1;
   tier.host_blocks = chunk_blocks + dice.any({0, dice.between(0, pool), 2 * pool, 5 * pool});
-  tier.store_mode = dice.any({engine::StoreMode::eager, engine::StoreMode::lazy});
+  using engine::StoreMode;
+  tier.store_mode = dice.any({StoreMode::prompt, StoreMode::all, StoreMode::all, StoreMode::all,
+                              StoreMode::lazy, StoreMode::second_turn});
+  tier.by_touches = dice.one_in(2);
   tier.tail_store = dice.one_in(2);
   tier.swap_partially = dice.one_in(2);
   tier.save_decode = dice.one_in(2);
   tier.transfers.quantum_blocks = dice.any({1, 2, 32});
   tier.transfers.max_ahead = dice.any({0, 1, 3});
-  const bool eager = tier.kind == TierKind::offload && tier.store_mode == engine::StoreMode::eager;
-  if (eager && engine.kv.prefix_caching && dice.one_in(2))
-    add_random_prefetch(dice, serving.policy);
-  if (tier.kind == TierKind::connector) {
-    engine.scheduler.version = engine::Version::v0_33;
-    engine.kv.prefix_caching = engine.kv.partial_blocks_first = true;
-    tier.store_outputs = dice.one_in(2);
+  if (tier.kind == TierKind::offload) {
+    engine.kv.prefix_caching = true;
+    if (dice.one_in(2)) {
+      engine.scheduler.version = engine::Version::v0_33;
+      engine.kv.partial_blocks_first = true;
+    }
+    const bool stores =
+        tier.store_mode == engine::StoreMode::prompt || tier.store_mode == engine::StoreMode::all;
+    if (stores && !dice.one_in(3)) add_random_prefetch(dice, serving.policy);
   } else if (dice.one_in(4)) {
     engine.scheduler.batching = engine::Batching::prefill_first;
   }

@@ -162,8 +162,6 @@ std::vector<Way> ways_of_evictions() {
 std::optional<Serving> serving_of(const Way& way, const Target& target, Dice& dice) {
   const auto config = config_of(way, target, dice);
   if (!config) return std::nullopt;
-  const engine::TierConfig& tier = config->engine.tier;
-  if (tier.store_mode != StoreMode::eager && tier.kind != TierKind::offload) return std::nullopt;
   Serving serving;
   serving.engine = config->engine;
   serving.engine.tier.transfers.quantum_blocks = dice.any({1, 2, 32});
@@ -184,9 +182,8 @@ std::string kind_of(const Serving& serving) {
   if (serving.policy.prefetch != "none") return "prefetch";
   if (tier.kind == TierKind::none) return "no tier";
   if (tier.kind == TierKind::lmcache) return "lmcache";
-  if (tier.kind == TierKind::connector) return "connector";
   if (tier.kind == TierKind::offload)
-    return tier.store_mode == StoreMode::lazy ? "offload lazy" : "offload eager";
+    return tier.store_mode == StoreMode::lazy ? "offload lazy" : "offload";
   if (tier.swap_if_cheaper) return "adaptive";
   if (scheduler.preempt_by_block) return "partial";
   return serving.pinned_host ? "swap pinned" : "swap pageable";

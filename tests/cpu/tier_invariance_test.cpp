@@ -46,8 +46,7 @@ std::string name_of(const Serving& serving) {
   const std::string ahead = serving.engine.async_scheduling ? "asynchronous " : "";
   if (serving.policy.prefetch != "none") return ahead + "prefetch";
   if (tier.kind == TierKind::offload)
-    return ahead + (tier.store_mode == StoreMode::lazy ? "offload lazy" : "offload eager");
-  if (tier.kind == TierKind::connector) return ahead + "connector";
+    return ahead + (tier.store_mode == StoreMode::lazy ? "offload lazy" : "offload");
   return ahead + (tier.kind == TierKind::lmcache ? "lmcache" : "swap");
 }
 void count(std::map<std::string, TierMoves>& all, const Serving& serving, const Served& served) {
@@ -77,7 +76,7 @@ TEST_CASE("tokens and logits have the same bits with any host tier as without", 
       tested.renew(tested.serving.kv_type);
     }
   });
-  CHECK(all.size() == 12);
+  CHECK(all.size() == 10);
   for (const auto& [name, moved] : all) {
     std::cout << name << ": " << moved.stored << " blocks stored, " << moved.loaded << " loaded\n";
     CHECK(moved.stored > 0);

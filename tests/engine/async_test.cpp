@@ -77,7 +77,7 @@ TEST_CASE("time that a connector takes passes beside the step in flight", "[asyn
   config.engine.scheduler.version = engine::Version::v0_33;
   const Nanos cost = kStep / 2;
   config.engine.tier = {
-      .kind = engine::TierKind::connector, .host_blocks = 8, .schedule_overhead = cost};
+      .kind = engine::TierKind::offload, .host_blocks = 8, .schedule_overhead = cost};
   backends::LinkCopier link({50, 50, 1, false, 1000});
   EngineWorld world(config, &link);
   const Tokens prompt = support::tokens(20, 1);

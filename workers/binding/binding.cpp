@@ -197,7 +197,7 @@ ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend, Pr
   config.engine.kv.partial_blocks_first = config.policy.eviction == "partial_first" || is_server ||
                                           config.engine.scheduler.version == engine::Version::v0_33;
   config.link = bind_tier(in, config);
-  if (config.engine.tier.kind == engine::TierKind::connector &&
+  if (config.engine.tier.kind == engine::TierKind::offload && !config.engine.tier.by_touches &&
       config.policy.host_eviction == "arc") {
     config.engine.tier.arc = true;  // which counts uses by requests
     config.policy.host_eviction = "lru";
@@ -229,18 +229,18 @@ void check_eviction(const ParamBinder& in, const ExperimentConfig& config) {
     in.fail("policy.eviction",
             "must be \"lru\" or \"partial_first\" with policy.store \"lazy\", which stores what is "
             "evicted next in that order");
-  if (config.policy.host_eviction != "lru" && config.policy.prefetch != "none")
+  const bool by_rule = config.policy.host_eviction != "lru" || config.engine.tier.arc;
+  if (by_rule && config.policy.prefetch != "none")
     in.fail("policy.host_eviction", "must be \"lru\" with policy.prefetch, which ranks KV itself");
 }
 
 void check_prefetch(const ParamBinder& in, const ExperimentConfig& config) {
   const engine::TierConfig& tier = config.engine.tier;
-  const bool eager = tier.store_mode == engine::StoreMode::eager;
-  if (config.policy.prefetch != "none" && tier.kind == engine::TierKind::connector)
+  const bool stores =
+      tier.store_mode == engine::StoreMode::prompt || tier.store_mode == engine::StoreMode::all;
+  if (config.policy.prefetch != "none" && (tier.kind != engine::TierKind::offload || !stores))
     in.fail("policy.prefetch",
-            "needs engine.scheduler \"v1\", since the tier of vLLM 0.33 loads on demand alone");
-  if (config.policy.prefetch != "none" && (tier.kind != engine::TierKind::offload || !eager))
-    in.fail("policy.prefetch", "needs policy.tier \"offload\" and policy.store \"eager\"");
+            "needs policy.tier \"offload\" and policy.store \"eager\", \"prompt\" or \"all\"");
   if (!config.link.duplex && config.backend == "cuda")
     in.fail("policy.duplex", "must be true for backend cuda, whose copy engines work side by side");
 }

@@ -215,10 +215,10 @@ std::vector<KeyRow> rows_of_forecasts() {
        .type = OneOf{policies::prefetch_names()},
        .fallback = value("none"),
        .neutral = "none",
-       .says =
-           "Forecast by which KV is loaded back from the host tier before its job returns; "
-           "needs policy.tier offload and policy.store eager. plugin: policy.plugin decides what "
-           "is worth loading, too."},
+       .says = "Forecast by which KV is loaded back from the host tier before its job returns; "
+               "needs policy.tier offload and a policy.store of eager, prompt or all. plugin: "
+               "policy.plugin decides what "
+               "is worth loading, too."},
       {.name = "policy.scoring",
        .type = OneOf{policies::scoring_names()},
        .fallback = value("S5"),

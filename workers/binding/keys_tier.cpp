@@ -6,8 +6,10 @@ namespace {
 
 constexpr const char* kWhereHostTier = "policy.tier != none or policy.preemption != recompute";
 constexpr const char* kWhereOffload = "policy.tier = offload";
-constexpr const char* kWhereSimple = "policy.tier = offload; engine.scheduler != vllm-0.33";
-constexpr const char* kWhereConnector = "policy.tier = offload; engine.scheduler = vllm-0.33";
+constexpr const char* kWhereOlder =
+    "policy.tier = offload; engine.scheduler != vllm-0.33; sim.server = none";
+constexpr const char* kWhereVllm =
+    "policy.tier = offload; engine.scheduler = vllm-0.33 or sim.server != none";
 constexpr const char* kWhereLmcache = "policy.tier = lmcache";
 
 std::vector<KeyRow> rows_of_host_memory() {
@@ -51,21 +53,21 @@ std::vector<KeyRow> rows_of_tiers() {
       {.name = "policy.store",
        .type = OneOf{{"eager", "lazy", "second_turn"}},
        .fallback = value("eager"),
-       .where = kWhereSimple,
-       .says = "Stores every full block one step after it was computed (eager), only blocks that "
-               "are about to be evicted (lazy), or only blocks that another turn has found "
-               "(second_turn, HiCache's write_through_selective)."},
+       .where = kWhereOlder,
+       .says = "Stores every full block (eager), only blocks that are about to be evicted (lazy), "
+               "or only blocks that another turn has found (second_turn, HiCache's "
+               "write_through_selective)."},
       {.name = "policy.store",
        .type = OneOf{{"prompt", "all"}},
        .fallback = value("prompt"),
-       .where = kWhereConnector,
+       .where = kWhereVllm,
        .says = "Stores the full blocks of prompts alone, as vLLM does by default, or those with "
                "generated tokens, too."},
       {.name = "policy.tail_store",
        .type = Flag{},
        .fallback = value("true"),
-       .where = kWhereSimple,
-       .says = "Also stores the blocks that a turn's last step completed."},
+       .where = kWhereOlder,
+       .says = "Also stores what a turn has not stored when it ends."},
       {.name = "policy.connector_cost_s",
        .type = Real{0, 10},
        .fallback = value("0"),

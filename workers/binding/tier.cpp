@@ -9,13 +9,6 @@ using engine::TierKind;
 
 constexpr double kBytesPerGib = 1024.0 * 1024 * 1024;
 
-/// vLLM's own tier: that of its newest scheduler, and of the servers whose steps were measured.
-bool has_connector(ParamBinder& in) {
-  if (in.text("engine.scheduler") == "vllm-0.33") return true;
-  return in.text("sim.server") != "none" && in.text("policy.prefetch") == "none" &&
-         in.text("policy.store") == "eager";
-}
-
 TierKind kind_of(ParamBinder& in) {
   const std::string tier = in.text("policy.tier");
   const std::string preemption = in.text("policy.preemption");
@@ -23,22 +16,21 @@ TierKind kind_of(ParamBinder& in) {
     in.fail("policy.preemption",
             "swaps into host memory of its own and cannot go with tier \"" + tier + "\"");
   if (preemption != "recompute") return TierKind::swap;
-  return tier == "offload"   ? has_connector(in) ? TierKind::connector : TierKind::offload
+  return tier == "offload"   ? TierKind::offload
          : tier == "lmcache" ? TierKind::lmcache
                              : TierKind::none;
 }
 
 void bind_offload(ParamBinder& in, engine::TierConfig& tier) {
   const std::string store = in.text("policy.store");
-  const bool connector = tier.kind == TierKind::connector;
-  tier.store_outputs = store == "all";
-  tier.store_mode = store == "lazy"          ? engine::StoreMode::lazy
+  tier.store_mode = store == "prompt"        ? engine::StoreMode::prompt
                     : store == "second_turn" ? engine::StoreMode::second_turn
-                                             : engine::StoreMode::eager;
+                    : store == "lazy"        ? engine::StoreMode::lazy
+                                             : engine::StoreMode::all;
   tier.tail_store = in.boolean("policy.tail_store");
-  tier.by_touches = in.text("engine.scheduler") != "vllm-0.33";
+  tier.by_touches = in.text("sim.server") != "none" && in.text("engine.scheduler") != "vllm-0.33";
   const engine::Nanos cost = engine::from_seconds(in.number("policy.connector_cost_s"));
-  if (tier.kind == TierKind::offload || connector) tier.schedule_overhead = cost;
+  if (tier.kind == TierKind::offload) tier.schedule_overhead = cost;
 }
 
 /// The connector's costs are those of kv-cache connectors under vLLM: a look-up in every step, and

@@ -44,8 +44,7 @@ CellBound bound_of(const ExperimentConfig& config, worker::WorkloadCache& worklo
 
 HitBound most_hits_of(const ExperimentConfig& config, worker::WorkloadCache& workloads) {
   const worker::Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
-  const engine::TierKind tier = config.engine.tier.kind;
-  const bool whole = tier == engine::TierKind::none || tier == engine::TierKind::offload;
+  const bool whole = config.engine.tier.kind == engine::TierKind::none;
   return most_hits(load.workload, config.engine.kv.block_size,
                    whole ? Found::whole_blocks : Found::tokens);
 }

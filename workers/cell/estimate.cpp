@@ -30,9 +30,8 @@ double decode_step_s(const backends::CostModel& model, int sequences, double con
 /// Tokens that a host tier keeps between turns.
 double host_tokens(const ExperimentConfig& config) {
   const engine::TierConfig& tier = config.engine.tier;
-  const bool keeps = tier.kind == engine::TierKind::offload ||
-                     tier.kind == engine::TierKind::connector ||
-                     tier.kind == engine::TierKind::lmcache;
+  const bool keeps =
+      tier.kind == engine::TierKind::offload || tier.kind == engine::TierKind::lmcache;
   return keeps ? static_cast<double>(tier.host_blocks) * config.engine.kv.block_size : 0;
 }
 

@@ -109,6 +109,8 @@ const StepTrace& Engine::wake() {
     recycle_finished();
     return land_oldest();
   }
+  if (connector_ != nullptr && config_.async_scheduling)
+    scheduler_.on_loaded(tier_->poll(clock_.now()), clock_.now());
   begin_step();
   tier_->before_execution(plan_, clock_);
   trace_.stall = Nanos{0};

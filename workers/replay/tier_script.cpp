@@ -33,8 +33,8 @@ ordered_json describe(const Job& job, const std::string& id, int block_size) {
 std::unique_ptr<engine::HostTier> Script::make_tier() {
   if (!workload.tier) return std::make_unique<engine::NoTier>();
   device.emplace(workload.tier->transfer_steps);
-  auto own =
-      std::make_unique<engine::ConnectorTier>(workload.tier->config, kv, *device, pins.events());
+  auto own = std::make_unique<engine::ConnectorTier>(
+      workload.tier->config, workload.scheduler.max_num_batched_tokens, kv, *device, pins.events());
   connector = own.get();
   return own;
 }

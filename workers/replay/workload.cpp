@@ -173,7 +173,7 @@ ScriptedTier read_tier(const Reader& tier) {
   tier.only({"blocks", "policy", "transfer_steps", "offload_prompt_only", "store_threshold"});
   ScriptedTier read;
   engine::TierConfig& config = read.config;
-  config.kind = engine::TierKind::connector;
+  config.kind = engine::TierKind::offload;
   config.host_blocks = tier.integer("blocks", 1, 1 << 28);
   config.transfers.quantum_blocks = INT32_MAX;
   const std::string policy = tier.text("policy");
@@ -181,7 +181,9 @@ ScriptedTier read_tier(const Reader& tier) {
     tier.fail_at("policy", "must be \"lru\" or \"arc\"", policy);
   config.arc = policy == "arc";
   read.transfer_steps = tier.integer("transfer_steps", 1, kMaxSteps);
-  if (tier.has("offload_prompt_only")) config.store_outputs = !tier.boolean("offload_prompt_only");
+  if (tier.has("offload_prompt_only"))
+    config.store_mode =
+        tier.boolean("offload_prompt_only") ? engine::StoreMode::prompt : engine::StoreMode::all;
   config.store_threshold = tier.optional_integer("store_threshold", 0, INT32_MAX).value_or(0);
   return read;
 }

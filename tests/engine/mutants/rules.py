@@ -7,8 +7,8 @@ STATE = "workers/engine/scheduler/state.cpp"
 STATE_H = "workers/engine/scheduler/state.hpp"
 LOADS = "workers/engine/scheduler/host_loads.cpp"
 TIER = "workers/engine/tiers/connector.cpp"
-STORE = "workers/engine/tiers/host_store.cpp"
-STORE_H = "workers/engine/tiers/host_store.hpp"
+STORE = "workers/engine/cache/host_store.cpp"
+STORE_H = "workers/engine/cache/host_store.hpp"
 ASYNC = "workers/replay/async_replay.cpp"
 
 RULES = [
@@ -60,7 +60,7 @@ RULES = [
     ("T3", "asking resets what was offered", [(TIER, "client.cursor = client.table = 0;", "")]),
     ("T4", "the gate", [(V1, "if (state_.tier.connector() == nullptr) return 0;\n  int blocks", "if (true) return 0;\n  int blocks")]),
     ("T5", "loaded KV is registered when the request is considered",
-     [(LOADS, "      request.status = RequestStatus::loaded;\n      if (load.tokens == 0) return_to_queue(request);",
+     [(LOADS, "    request.status = RequestStatus::loaded;\n    if (load.tokens == 0) return_to_queue(request);",
        "      request.status = RequestStatus::loaded;\n      register_loaded(request);\n"
        "      if (load.tokens == 0) return_to_queue(request);")]),
     ("T6", "holders of blocks before all others",
@@ -79,7 +79,7 @@ RULES = [
     ("T8", "blocks of the very step are stored",
      [(TIER, "std::min(share.computed_before + share.num_tokens, request.num_tokens());",
        "std::min(share.computed_before, request.num_tokens());")]),
-    ("T8", "prompts alone", [(TIER, "if (!config_.store_outputs) tokens", "if (config_.arc && false) tokens")]),
+    ("T8", "prompts alone", [(TIER, "if (config_.store_mode == StoreMode::prompt) tokens", "if (config_.arc && false) tokens")]),
     ("T8", "stores after the end",
      [(TIER, "  for (Client* const client : ended_)\n    store(*client, client->contents, client->blocks, client->tokens, now);\n",
        "")]),
@@ -91,9 +91,9 @@ RULES = [
     ("T10", "flush at preemption", [(TIER, "job->flush |= job->client == request->tier.client && job->step < step_;",
                                      "job->flush |= false && request->tier.client;")]),
     ("T10", "flush at reuse", [(TIER, "for (const auto& job : jobs_) job->flush |= given_out(*job);", "static_cast<void>(given_out);")]),
-    ("T11", "the threshold of offers", [(STORE, "known == by_content_.end() && times >= threshold_", "known == by_content_.end()"),
+    ("T11", "the threshold of offers", [(STORE, "!known && times >= threshold_", "!known"),
                                        (STORE, "const int times = threshold_ > 1 ? ++offered_[index(contents[i])] : 1;", "")]),
-    ("T12", "a use raises the rank", [(STORE, "if (at(slot->second).rank < rank) move_to(slot->second, false, rank);",
+    ("T12", "a use raises the rank", [(STORE, "if (at(*slot).rank < rank) move_to(*slot, false, rank);",
                                       "static_cast<void>(rank);")]),
     ("T12", "ranks renewed at the end",
      [(STORE, "const bool inserted = (flags & HostUse::inserted) != 0;\n    if (arc_ && ",
@@ -102,7 +102,7 @@ RULES = [
                                            (STORE, ": Rank{uses.rank, -each.position}", ": Rank{uses.rank, each.position}")]),
     ("T13", "ghosts change the target", [(STORE, "if (!arc_) return;\n  for", "if (arc_ || !ranks_) return;\n  for")]),
     ("T13", "blocks that were found go to T2",
-     [(STORE, "at(slot->second).frequent || (arc_ && reused)", "at(slot->second).frequent")]),
+     [(STORE, "at(*slot).frequent || (arc_ && reused)", "at(*slot).frequent")]),
     ("T14", "release put off after the end", [(SCHEDULER, "const bool fenced = state_.fenced(request);", "const bool fenced = false;")]),
     ("T14", "release put off after an abort", [(STATE, "if (fenced(request)) {", "if (false) {")]),
     ("T15", "a busy victim is not preempted", [(V1, "if (state_.fenced(victim)) return false;", "")]),

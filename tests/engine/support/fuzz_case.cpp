@@ -140,8 +140,10 @@ void add_tier(FuzzCase& fuzz, std::uint64_t seed) {
   tier.chunk_tokens = fuzz.config.kv.block_size * dice.any({1, 2, 3});
   const int least = tier.chunk_tokens / fuzz.config.kv.block_size;
   tier.host_blocks = least + dice.any({0, 1, dice.between(0, pool), 2 * pool, 20 * pool});
-  tier.store_mode =
-      dice.any({engine::StoreMode::eager, engine::StoreMode::lazy, engine::StoreMode::second_turn});
+  tier.store_mode = dice.any({engine::StoreMode::prompt, engine::StoreMode::all,
+                              engine::StoreMode::lazy, engine::StoreMode::second_turn});
+  tier.by_touches = dice.one_in(2);
+  if (tier.kind == TierKind::offload) fuzz.config.kv.prefix_caching = true;
   tier.tail_store = dice.one_in(2);
   tier.swap_partially = dice.one_in(2);
   tier.save_decode = dice.one_in(2);
@@ -187,9 +189,8 @@ void add_connector(FuzzCase& fuzz, std::uint64_t seed) {
   fuzz.config.kv.prefix_caching = true;
   fuzz.config.scheduler.batching = engine::Batching::v1;
   engine::TierConfig& tier = fuzz.config.tier;
-  tier.kind = engine::TierKind::connector;
-  tier.store_outputs = dice.one_in(2);
-  tier.arc = dice.one_in(2);
+  tier.kind = engine::TierKind::offload;
+  tier.arc = dice.one_in(2) && !tier.by_touches;
 }
 
 void add_host_eviction(FuzzCase& fuzz, const std::string& rule, std::uint64_t seed) {
@@ -207,7 +208,7 @@ void add_prefetch(FuzzCase& fuzz, std::uint64_t seed) {
   add_tier(fuzz, seed);
   Dice dice(seed * 104729);
   fuzz.config.tier.kind = engine::TierKind::offload;
-  fuzz.config.tier.store_mode = engine::StoreMode::eager;
+  fuzz.config.tier.store_mode = engine::StoreMode::all;
   fuzz.config.tier.transfers.block_load_time = milliseconds(dice.any({0, 1, 10}));
   policies::PolicyConfig& policy = fuzz.config.policy;
   policy.prefetch =
@@ -228,7 +229,7 @@ void add_eviction(FuzzCase& fuzz, std::uint64_t seed) {
   policy.eviction = dice.any({"next_use", "oracle"});
   policy.estimator.name = dice.any({"tool_mean", "tool_cdf", "lognormal"});
   policy.estimator.truth = gaps_of(fuzz);
-  fuzz.config.tier.store_mode = engine::StoreMode::eager;
+  fuzz.config.tier.store_mode = engine::StoreMode::all;
 }
 
 void add_eviction_rule(FuzzCase& fuzz, const std::string& rule, std::uint64_t seed) {
@@ -241,7 +242,7 @@ void add_eviction_rule(FuzzCase& fuzz, const std::string& rule, std::uint64_t se
   policy.eviction_rule.parameters["retained"] = std::string(
       dice.any({"", "0-4:100", "4-:80:0.05", "0-8:90:0.02, 8-16:10, generated:20:0.1"}));
   policy.reload = {0, 1e-4, dice.any({0.0, 1e-5})};
-  fuzz.config.tier.store_mode = engine::StoreMode::eager;
+  fuzz.config.tier.store_mode = engine::StoreMode::all;
 }
 
 void add_admission(FuzzCase& fuzz, std::uint64_t seed) {
@@ -280,10 +281,10 @@ void add_plugin(FuzzCase& fuzz, std::uint64_t seed) {
   if (policy.eviction == "lru" && policy.prefetch == "none") decide(policy.eviction);
   const engine::TierConfig& host = fuzz.config.tier;
   const bool tier = host.kind != engine::TierKind::none && host.kind != engine::TierKind::swap &&
-                    !(host.kind == engine::TierKind::connector && host.arc);
+                    !(host.kind == engine::TierKind::offload && host.arc);
   if (tier && policy.prefetch == "none") decide(policy.host_eviction);
   if (policy.prefetch != "none") decide(policy.prefetch);
-  if (policy.eviction == "plugin") fuzz.config.tier.store_mode = engine::StoreMode::eager;
+  if (policy.eviction == "plugin") fuzz.config.tier.store_mode = engine::StoreMode::all;
 }
 
 std::string describe(const FuzzCase& fuzz) {

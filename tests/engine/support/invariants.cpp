@@ -172,7 +172,6 @@ void Invariants::check_blocks() const {
 std::vector<const Request*> Invariants::holders() const {
   auto all = all_of(scheduler_.running());
   for (const Request* r : all_of(scheduler_.loading())) all.push_back(r);
-  for (const Request* r : all_of(scheduler_.loaded())) all.push_back(r);
   for (const Request* r : all_of(scheduler_.suspended())) all.push_back(r);
   return all;
 }

@@ -1,6 +1,7 @@
 #pragma once
 #include <functional>
 #include <map>
+#include <set>
 
 #include "tests/engine/support/scheduler_world.hpp"
 
@@ -8,13 +9,14 @@ namespace support {
 
 /// A tier that has `match` tokens of every request behind the ones on the GPU. Loads complete when
 /// `arrived` says so. Their data is valid up to the block that `fails_at` names, counted from the
-/// request's first.
-class MockTier : public engine::NoTier {
+/// request's first. It has nothing for requests in `unknown`.
+class MockTier : public engine::NoTier, public engine::Connector {
  public:
   MockTier(int match, bool blocking) : match_(match), blocking_(blocking) {}
 
   engine::HostHit find(engine::Request& request, int gpu_tokens) override {
-    return {std::min(match_, request.num_tokens() - gpu_tokens), blocking_};
+    if (unknown.contains(request.id)) return {};
+    return {.tokens = std::min(match_, request.num_tokens() - gpu_tokens)};
   }
   void load(engine::Request& request, int gpu_blocks, int num_blocks) override {
     for (int i = 0; i < num_blocks; ++i)
@@ -38,10 +40,16 @@ class MockTier : public engine::NoTier {
     return done_;
   }
   bool busy() const override { return !loads_.empty(); }
+  bool blocking() const override { return blocking_; }
+  Connector* connector() override { return blocking_ ? nullptr : this; }
+  void on_scheduled(const engine::StepPlan&, engine::Nanos) override {}
+  void observe(engine::Nanos) override {}
+  std::span<const engine::LoadedKv> make_known() override { return {}; }
 
   SchedulerWorld* world = nullptr;
   bool arrived = false;
   std::map<engine::RequestId, int> fails_at;
+  std::set<engine::RequestId> unknown;
 
  private:
   struct Load {

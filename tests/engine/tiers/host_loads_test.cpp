@@ -132,7 +132,7 @@ TEST_CASE("no request hits a block that is still being loaded", "[C7]") {
   world.step();
   REQUIRE(world.loading() == "remote");
   auto& local = world.add("local", {.prompt = prompt, .outputs = tokens(2, 2)});
-  local.no_more_loads = true;  // recomputes instead of loading
+  world.unknown.insert(local.id);
   CHECK(world.schedule() == "local:48");
   CHECK(world.hashed_blocks("local") == 3);
   CHECK(world.hashed_blocks("remote") == 0);
@@ -144,7 +144,7 @@ TEST_CASE("no request hits a block that is still being loaded", "[C7]") {
 TEST_CASE("a loaded request is a victim like any other once it runs", "[C8]") {
   LoadWorld world({.match = 32, .blocks = 6});
   auto& normal = world.add("normal", 32, 4);
-  normal.no_more_loads = true;
+  world.unknown.insert(normal.id);
   CHECK(world.step() == "normal:32");
   world.add("remote", 32, 3);
   CHECK(world.step() == "normal:1");
@@ -155,7 +155,7 @@ TEST_CASE("a loaded request is a victim like any other once it runs", "[C8]") {
   world.apply();
   CHECK(world.step() == "normal:1");
   CHECK((world.preempted() == "remote" && world.finished() == "normal"));
-  world["remote"].no_more_loads = true;
+  world.unknown.insert(world["remote"].id);
   CHECK(world.step() == "remote:1");
   CHECK(world.plan().scheduled[0].computed_before == 32);
 }
@@ -227,7 +227,7 @@ TEST_CASE("a request that shares blocks that failed to load leaves the step, too
   const Tokens prompt = tokens(96);
   world.add("a", {.prompt = prompt, .outputs = tokens(1, 1)});
   auto& b = world.add("b", {.prompt = prompt + tokens(8, 2), .outputs = tokens(1, 3)});
-  b.no_more_loads = true;  // hits the blocks just allocated to a
+  world.unknown.insert(b.id);  // hits the blocks just allocated to a
   world.fails_at[world["a"].id] = 1;
   CHECK(world.schedule() == "");
   CHECK((world["a"].num_computed_tokens == 16 && world["b"].num_computed_tokens == 16));
@@ -246,18 +246,4 @@ TEST_CASE("time spent on a load is a stall, not time in the queue", "[time]") {
   const engine::TimeSplit& time = world["a"].time;
   CHECK((time.queue == 0 * step && time.load_stall == 2 * step));
   CHECK((time.prefill == step && time.decode == step));
-}
-
-TEST_CASE("a waiting request drops its loaded KV when nothing could run", "[loads]") {
-  LoadWorld world({.match = 32, .blocks = 7});
-  world.add("a", 96, 1);
-  world.add("b", 64, 1);
-  world.step();
-  CHECK(world.loading() == "a b");
-  world.arrived = true;
-  CHECK(world.step() == "a:64");
-  CHECK(world.blocks_of(engine::KvEventKind::drop, engine::KvReason::pressure_admit) == 2);
-  CHECK((world["b"].status == RequestStatus::waiting && world["b"].no_more_loads));
-  world.run_until_idle();
-  CHECK(world.kv.num_free() == 6);
 }

@@ -52,6 +52,7 @@ class TierServing {
         .max_num_batched_tokens = 128, .max_num_seqs = 8, .max_model_len = blocks * kBlock};
     if (host_slots == 0) return;
     config_.tier.kind = engine::TierKind::offload;
+    config_.tier.store_mode = engine::StoreMode::all;
     config_.tier.host_blocks = host_slots;
     memory_ = std::make_unique<backends::HostMemory>(
         cuda_locker(), backends::HostMemoryOptions{.piece_bytes = std::size_t{4} << 20});

@@ -55,7 +55,6 @@ struct TierState {
   void* client = nullptr;       // what the tier knows of the request, and keeps beyond its end
   int cursor = 0;               // blocks or chunks before this one have been considered for storing
   std::vector<HostSlot> found;  // host hits of the last lookup; held against eviction
-  std::uint64_t load = 0;       // load in flight; 0: none
   bool looked_up = false;       // once at least
 };
 
@@ -90,7 +89,6 @@ struct Request {
   bool prefilling = false;              // its last step left known tokens to compute
   std::size_t heap_position = 0;        // owned by the waiting queue
   bool swapped_out = false;             // preempted, with its computed KV in the host tier
-  bool no_more_loads = false;  // its loaded KV was dropped: it must compute before it loads again
   TierState tier;
   Link<Request> running_link;
   Link<Request> loading_link;

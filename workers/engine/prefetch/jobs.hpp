@@ -25,7 +25,7 @@ struct Fetch {
   int hits = 0;  // leading `blocks` that were on the GPU before the load
   std::vector<BlockId> blocks;
   std::vector<ContentId> contents;  // of the blocks
-  std::vector<HostSlot> slots;      // source of the blocks behind the hits
+  int loads = 0;                    // blocks behind the hits
   Nanos use_at{0};
   Nanos since{0};            // start of the hold
   Nanos until{0};            // end of the hold

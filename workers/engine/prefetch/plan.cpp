@@ -99,14 +99,13 @@ Nanos Prefetcher::arrival_of_loads(Nanos now) const {
 /// Returns a load that is due; otherwise lowers wakeup_ to the time when it is.
 std::optional<Prefetcher::Candidate> Prefetcher::candidate(PausedJob& job, Nanos now) {
   if (job.fetch.state != Fetch::State::none || job.num_fetches >= kMostFetches) return {};
-  if (job.phase == JobPhase::back && job.request->no_more_loads) return {};
   if (job.phase == JobPhase::away) {
     // Gives up on a turn after twice the gap at which it became overdue.
     const bool abandoned = now > job.overdue + (job.overdue - job.since);
     if (abandoned || !policy_.can_predict(job.id)) return {};
   }
   const auto missing = static_cast<int>(job.contents.size() - job.cached.size());
-  if (missing == 0 || !host_.find(job.contents[job.cached.size()])) return {};
+  if (missing == 0 || !on_host(job.contents[job.cached.size()])) return {};
   const Nanos use_at = ready_by(job, missing * kv_.block_size(), now);
   const auto found = weigh(job, missing, use_at, now);
   if (!found || found->idle_link) return found;
@@ -172,7 +171,7 @@ bool Prefetcher::begin(const Candidate& found, Nanos now) {
   }
   int missing = 0;
   while (hits_.size() + static_cast<std::size_t>(missing) < job.contents.size() &&
-         host_.find(job.contents[hits_.size() + static_cast<std::size_t>(missing)]))
+         on_host(job.contents[hits_.size() + static_cast<std::size_t>(missing)]))
     ++missing;
   if (missing == 0) return true;
   const int others = transfers_.pending(CopyDirection::load, Urgency::prefetch);
@@ -198,14 +197,12 @@ void Prefetcher::submit(const Candidate& found, Request& turn, std::span<const B
   PausedJob& job = *found.job;
   Fetch& fetch = job.fetch;
   std::vector<BlockCopy> copies;
-  fetch.slots.clear();
+  HostUse use;
   for (std::size_t i = hits.size(); i < turn.blocks.size(); ++i) {
-    const HostSlot slot = *host_.find(job.contents[i]);
-    host_.hold(slot);
-    fetch.slots.push_back(slot);
     kv_.begin_copy(turn.blocks[i]);
-    copies.push_back({turn.blocks[i], slot});
+    copies.push_back({turn.blocks[i], host_.begin_read(job.contents[i], static_cast<int>(i), use)});
   }
+  fetch.loads = static_cast<int>(copies.size());
   fetch.contents.assign(job.contents.begin(), job.contents.begin() + std::ssize(turn.blocks));
   fetch.blocks = kv_.pin(turn);
   for (const BlockId block : fetch.blocks) ++kept_[index(block)];
@@ -252,10 +249,9 @@ void Prefetcher::take_over(PausedJob& job, const TransferDone& done, Nanos now) 
   turn.num_hashed_blocks = fetch.hits;
   turn.num_computed_tokens = static_cast<int>(landed) * kv_.block_size();
   kv_.register_loaded(turn);
-  for (std::size_t i = fetch.slots.size(); i-- > 0;) {
-    if (done.failed && hits + i >= landed) host_.unpublish(fetch.slots[i]);
-    host_.release(fetch.slots[i]);
-    kv_.end_copy(fetch.blocks[hits + i]);
+  for (std::size_t i = fetch.blocks.size(); i-- > hits;) {
+    host_.end_read(fetch.contents[i], !done.failed || i < landed);
+    kv_.end_copy(fetch.blocks[i]);
   }
   const auto lost = static_cast<int>(fetch.blocks.size() - landed);
   if (lost > 0)
@@ -299,17 +295,17 @@ PausedJob* Prefetcher::least_valuable_on_host(Nanos now) {
   return least_;
 }
 
-bool Prefetcher::make_host_room(const TurnRef& of, Nanos now) {
-  if (!policy_.ranks_host_tier()) return true;
+int Prefetcher::make_host_room(const TurnRef& of, int blocks, Nanos now) {
+  if (!policy_.ranks_host_tier()) return blocks;
   PausedJob& own = job_of(of.job);
   constexpr int kQuantum = 32;
-  while (host_.would_evict_wanted()) {
+  while (host_.room() < blocks) {
     PausedJob* const least = least_valuable_on_host(now);
-    if (least == nullptr) return true;
-    if (least == &own || host_price_ >= value_per_second(own, now)) return false;
+    if (least == nullptr) return blocks;
+    if (least == &own || host_price_ >= value_per_second(own, now)) return host_.room();
     victims_.trim_host(*least, kQuantum);
   }
-  return true;
+  return blocks;
 }
 
 }  // namespace engine

@@ -16,7 +16,7 @@ constexpr auto evicted_later = [](const auto& a, const auto& b) {
 
 }  // namespace
 
-Prefetcher::Prefetcher(PrefetchPolicy& policy, KvCache& kv, HostPool& host,
+Prefetcher::Prefetcher(PrefetchPolicy& policy, KvCache& kv, HostStore& host,
                        TransferQueue& transfers, TierEvents& events)
     : policy_(policy),
       kv_(kv),
@@ -73,14 +73,13 @@ bool Prefetcher::waits_for_fetch(Request& request, int gpu_tokens, Nanos now) {
   if (!wanted) return false;
   transfers_.raise(fetch.transfer, Urgency::demand, now);
   fetch.waits = &request;
-  events_.add(KvEventKind::prefetch, KvReason::late, job.next_turn(),
-              static_cast<int>(fetch.slots.size()));
+  events_.add(KvEventKind::prefetch, KvReason::late, job.next_turn(), fetch.loads);
   return true;
 }
 
-bool Prefetcher::better_recomputed(int gpu_tokens, int host_tokens) const {
-  const Nanos others =
-      transfers_.expected_load_time(transfers_.pending(CopyDirection::load, Urgency::demand));
+bool Prefetcher::better_recomputed(int gpu_tokens, int host_tokens, int queued) const {
+  const Nanos others = transfers_.expected_load_time(
+      queued + transfers_.pending(CopyDirection::load, Urgency::demand));
   const int context = gpu_tokens + host_tokens;
   return to_seconds(others) > policy_.recompute_s(context, host_tokens);
 }
@@ -245,8 +244,7 @@ void Prefetcher::before_eviction(int count) {
 }
 
 Prefetcher::Victim Prefetcher::victim_of(PausedJob& job, std::size_t place) {
-  return {host_.find(job.contents[job.cached.size() - 1]).has_value(), earliest_use(job, now_),
-          place, &job};
+  return {on_host(job.contents[job.cached.size() - 1]), earliest_use(job, now_), place, &job};
 }
 
 bool Prefetcher::may_evict(const PausedJob& job) const {

@@ -23,7 +23,7 @@ namespace engine {
 class Prefetcher final : public EvictionOrder, public Prefetching {
  public:
   /// All borrowed. Becomes the cache's eviction order.
-  Prefetcher(PrefetchPolicy& policy, KvCache& kv, HostPool& host, TransferQueue& transfers,
+  Prefetcher(PrefetchPolicy& policy, KvCache& kv, HostStore& host, TransferQueue& transfers,
              TierEvents& events);
 
   // Events of a job.
@@ -31,8 +31,9 @@ class Prefetcher final : public EvictionOrder, public Prefetching {
   /// True when a prefetch of the request's KV is in flight: the request, whose contents are
   /// numbered, waits for it, and on_transfer_done() reports it.
   bool waits_for_fetch(Request& request, int gpu_tokens, Nanos now);
-  /// Whether the wait for earlier loads on the link is longer than a recomputation.
-  bool better_recomputed(int gpu_tokens, int host_tokens) const;
+  /// Whether the wait for earlier loads, on the link and `queued` blocks more, is longer than a
+  /// recomputation.
+  bool better_recomputed(int gpu_tokens, int host_tokens, int queued) const;
   /// The request has got blocks of its own.
   void on_served(const Request& request, Nanos now);
   void forget(const Request& request);
@@ -53,9 +54,9 @@ class Prefetcher final : public EvictionOrder, public Prefetching {
   int kept(BlockId block) const override { return kept_[index(block)]; }
 
   void before_eviction(int count) override;
-  /// Makes room in the host tier for KV of this turn by marking less valuable content for eviction.
-  /// False when all of its content is worth more.
-  bool make_host_room(const TurnRef& of, Nanos now);
+  /// Makes room in the host tier for that many blocks of this turn, as far as other content is
+  /// worth less. Returns for how many.
+  int make_host_room(const TurnRef& of, int blocks, Nanos now);
 
  private:
   struct Candidate {
@@ -106,7 +107,9 @@ class Prefetcher final : public EvictionOrder, public Prefetching {
 
   PrefetchPolicy& policy_;
   KvCache& kv_;
-  HostPool& host_;
+  bool on_host(ContentId content) const { return host_.state(content) == HostStore::State::ready; }
+
+  HostStore& host_;
   TransferQueue& transfers_;
   TierEvents& events_;
   PrefetchVictims victims_;

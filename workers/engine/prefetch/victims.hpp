@@ -1,6 +1,6 @@
 #pragma once
 #include "workers/engine/cache/block_watch.hpp"
-#include "workers/engine/cache/host_pool.hpp"
+#include "workers/engine/cache/host_store.hpp"
 #include "workers/engine/prefetch/jobs.hpp"
 
 namespace engine {
@@ -9,7 +9,7 @@ namespace engine {
 /// nor waits for them.
 class PrefetchVictims : public BlockWatch {
  public:
-  PrefetchVictims(KvCache& kv, HostPool& host) : BlockWatch(kv), host_(host) {}
+  PrefetchVictims(KvCache& kv, HostStore& host) : BlockWatch(kv), host_(host) {}
 
   /// Makes up to `count` of the job's last blocks the next to be evicted from the host tier.
   /// Returns how many.
@@ -19,7 +19,7 @@ class PrefetchVictims : public BlockWatch {
   void give_up(const PausedJob& job, int kept_blocks);
 
  private:
-  HostPool& host_;
+  HostStore& host_;
 };
 
 }  // namespace engine

@@ -39,30 +39,17 @@ void SchedulerState::on_loaded(std::span<const LoadedKv> loads, Nanos now) {
     }
     request.num_computed_tokens = load.tokens;
     if (load.failed) kv.truncate(request, kv.blocks_for(load.tokens));
-    if (tier.connector() != nullptr) {
-      request.status = RequestStatus::loaded;
-      if (load.tokens == 0) return_to_queue(request);
-      continue;
-    }
-    register_loaded(request);
-    loading.remove(request);
     request.status = RequestStatus::loaded;
-    loaded.push_back(request);
+    if (load.tokens == 0) return_to_queue(request);
   }
-  // Loads complete in the order in which they were issued; pushing in reverse puts the first one
-  // first.
-  if (tier.connector() != nullptr) return;
-  for (const LoadedKv& load : std::views::reverse(loads)) {
+  // Pushing in reverse puts the load first that was issued first.
+  for (const LoadedKv& load : std::views::reverse(loads))
     if (load.in_cache) order.push_loaded(*load.request);
-    if (load.request->status != RequestStatus::loaded) continue;
-    order.push_loaded(*load.request);
-    if (load.tokens == 0) return_to_queue(*load.request);
-  }
 }
 
 void SchedulerState::take_up(Request& request) {
   const bool known = request.num_hashed_blocks >= request.num_computed_tokens / kv.block_size();
-  if (tier.connector() != nullptr && !known) register_loaded(request);
+  if (request.status == RequestStatus::loaded && !known) register_loaded(request);
 }
 
 void SchedulerState::register_loaded(Request& request) {
@@ -71,17 +58,6 @@ void SchedulerState::register_loaded(Request& request) {
   kv.register_loaded(request);
   // The last token is always computed, because its logits are needed.
   request.num_computed_tokens = std::min(tokens, request.num_tokens() - 1);
-}
-
-bool SchedulerState::drop_loaded(const Request* spared, KvReason pressure, Nanos now) {
-  Request* victim = loaded.back();
-  if (victim != nullptr && victim == spared) victim = LoadingList::prev(*victim);
-  if (victim == nullptr) return false;
-  pins.record(KvEventKind::drop, pressure, *victim);
-  tier.forget(*victim, now);
-  victim->no_more_loads = true;
-  return_to_queue(*victim);
-  return true;
 }
 
 /// Returns a request with loaded KV to the queue without it, behind the head.

@@ -49,10 +49,6 @@ bool SchedulerState::release_prefetched(KvReason pressure, Nanos now) {
   return prefetching != nullptr && prefetching->release_prefetched(pressure, now);
 }
 
-bool SchedulerState::release_held(const Request* spared, KvReason pressure, Nanos now) {
-  return pins.release_one(pressure) || drop_loaded(spared, pressure, now);
-}
-
 bool SchedulerState::shrink_suspended(const Request* spared, Nanos now) {
   Request* victim = suspended.front();
   if (victim != nullptr && victim == spared) victim = RunningList::next(*victim);

@@ -20,7 +20,6 @@ class Scheduler {
 
   const RunningList& running() const { return state_.running; }
   const LoadingList& loading() const { return state_.loading; }
-  const LoadingList& loaded() const { return state_.loaded; }
   /// Preempted requests that still hold their first blocks.
   const RunningList& suspended() const { return state_.suspended; }
   /// Blocks of sequences that ended before the rest of their batch.

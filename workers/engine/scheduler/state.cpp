@@ -5,13 +5,8 @@
 namespace engine {
 
 void SchedulerState::leave_queue(Request& request) {
-  if (request.status == RequestStatus::loaded && tier.connector() != nullptr)
-    return loading.remove(request);
-  if (request.status == RequestStatus::loaded) {
-    loaded.remove(request);
-  } else if (RunningList::contains(request)) {
-    suspended.remove(request);
-  }
+  if (request.status == RequestStatus::loaded) return loading.remove(request);
+  if (RunningList::contains(request)) suspended.remove(request);
   order.remove(request);
 }
 

@@ -34,8 +34,7 @@ struct SchedulerState {
   EvictionOrder* eviction = nullptr;  // null: the block released first
   RunningList running{};              // in order of admission
   RunningList suspended{};  // preempted requests that still hold blocks, in order of preemption
-  LoadingList loading{};    // with a load in flight; with a connector until they are admitted
-  LoadingList loaded{};     // with the loaded KV in their blocks
+  LoadingList loading{};    // with a load, until they are admitted
 
   // With a connector: steps that compute something, and blocks that the last of them may write
   // although their request has ended.
@@ -71,19 +70,17 @@ struct SchedulerState {
   // Each frees blocks that nothing computes with, and returns false when there are none.
   /// Of a load ahead of its turn.
   bool release_prefetched(KvReason pressure, Nanos now);
-  /// Of a pin or, without pins, of the request other than `spared` that loaded last.
-  bool release_held(const Request* spared, KvReason pressure, Nanos now);
   /// The last block of the request other than `spared` that was preempted first. Offloads it, or
   /// evicts it where the host has no space.
   bool shrink_suspended(const Request* spared, Nanos now);
 
   // Loads from the host.
-  /// Makes the request wait in `loading`, outside the queue, until its KV is in the cache.
+  /// Makes the request wait in `loading`, outside the queue.
   StopReason await_copy(Request& request, Nanos now);
-  /// With a connector: registers the loaded KV of a request that is considered for the first time
-  /// since it arrived.
+  /// Registers the loaded KV of a request that is considered for the first time since it arrived.
   void take_up(Request& request);
-  /// Returns the requests of finished loads to the queue with the KV that has arrived.
+  /// Notes what has arrived. Requests whose KV is in the cache, or did not arrive, return to the
+  /// queue.
   void on_loaded(std::span<const LoadedKv> loads, Nanos now);
   /// Handles failed loads of a blocking tier: the requests that would read the missing KV leave the
   /// step, and continue from the KV that they have.
@@ -92,7 +89,6 @@ struct SchedulerState {
  private:
   void suspend(Request& victim);
   void register_loaded(Request& request);
-  bool drop_loaded(const Request* spared, KvReason pressure, Nanos now);
   void return_to_queue(Request& request);
   void truncate_in_step(Request& request, int num_blocks, StepPlan& plan);
 };

@@ -55,7 +55,7 @@ bool V1Batching::grow(Request& request, int num_tokens, Step& step, Request*& af
   while (!try_grow(request, num_tokens)) {
     if (state_.release_prefetched(KvReason::pressure_run, step.now)) continue;
     const bool alone = state_.running.size() == 1;
-    if (alone && state_.release_held(nullptr, KvReason::pressure_run, step.now)) continue;
+    if (alone && state_.pins.release_one(KvReason::pressure_run)) continue;
     if (state_.shrink_suspended(nullptr, step.now)) {
       step.out_of_blocks = true;
       continue;
@@ -103,11 +103,11 @@ bool V1Batching::admit_next(Request& head, Step& step) {
          : full                  ? StopReason::max_seqs
                                  : try_admit(head, step);
   if (stop == StopReason::none) return true;
-  // With nothing running, only pins and blocks held with loaded KV can be in the way. Making
-  // progress matters more than keeping them.
+  // With nothing running, only pins and suspended requests can be in the way. Making progress
+  // matters more than keeping them.
   if (!state_.running.empty() || stop == StopReason::chunking_off) return false;
   return state_.release_prefetched(KvReason::pressure_admit, step.now) ||
-         state_.release_held(&head, KvReason::pressure_admit, step.now) ||
+         state_.pins.release_one(KvReason::pressure_admit) ||
          state_.shrink_suspended(&head, step.now);
 }
 
@@ -117,7 +117,7 @@ StopReason V1Batching::try_admit(Request& request, Step& step) {
   KvCache& kv = state_.kv;
   const bool holds_blocks = !request.blocks.empty();
   if (holds_blocks) state_.take_up(request);
-  const bool may_load = request.status != RequestStatus::loaded && !request.no_more_loads;
+  const bool may_load = request.status != RequestStatus::loaded;
   if (!holds_blocks && still_blocked(request, step)) return StopReason::sequence_reserved;
   const auto hits = holds_blocks ? std::span<const BlockId>() : kv.find_prefix(request);
   const auto gpu_blocks = static_cast<int>(request.blocks.size() + hits.size());
@@ -129,7 +129,8 @@ StopReason V1Batching::try_admit(Request& request, Step& step) {
     step.plan.deferred.push_back(&request);
     return StopReason::none;
   }
-  if (host.tokens > 0 && !host.blocking) return start_load(request, hits, host.tokens, step.now);
+  if (host.tokens > 0 && !state_.tier.blocking())
+    return start_load(request, hits, host.tokens, step.now);
 
   const int known = on_gpu + host.tokens;
   const int num_tokens = chunk(request, known, step);
@@ -179,7 +180,6 @@ void V1Batching::admit(Request& request, Step& step, int num_tokens) {
   if (!was_loaded) state_.on_admitted(request);
   state_.running.push_back(request);
   request.status = RequestStatus::running;
-  request.no_more_loads = false;
   request.swapped_out = false;
   if (request.admitted < Nanos{0}) request.admitted = step.now;
   step.add(request, fresh ? ScheduleKind::fresh : ScheduleKind::resumed, num_tokens,

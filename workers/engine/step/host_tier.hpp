@@ -11,8 +11,6 @@ namespace engine {
 /// KV in the host tier beyond what the GPU has of a request.
 struct HostHit {
   int tokens = 0;
-  bool blocking = false;   // loaded within the step that admits the request; otherwise the request
-                           // waits in `loading`
   bool ask_again = false;  // copies must end first: the request is passed over
   bool coming = false;  // a load is already in flight, and the prefix cache has the KV afterwards
 };
@@ -109,7 +107,8 @@ class HostTier {
   virtual void on_aborted(Request& request, Nanos now) { forget(request, now); }
   /// After execution: a blocking tier stores, and waits for its stores.
   virtual void after_execution(const StepPlan&, Clock&) {}
-  /// Whether its copies run between steps, none beside a step.
+  /// Whether its copies run between steps, none beside a step, and loads within the step that
+  /// admits the request; with others the request waits in `loading`.
   virtual bool blocking() const { return false; }
   virtual SwapSpace* swap_space() { return nullptr; }
   virtual Prefetching* prefetching() { return nullptr; }

@@ -6,7 +6,6 @@
 #include "workers/engine/base/errors.hpp"
 #include "workers/engine/tiers/connector.hpp"
 #include "workers/engine/tiers/lmcache.hpp"
-#include "workers/engine/tiers/offload.hpp"
 #include "workers/engine/tiers/swap.hpp"
 
 namespace engine {
@@ -19,9 +18,9 @@ void check(const TierConfig& config, int block_size) {
     throw InputError("a chunk of the host tier must be a multiple of engine.block_size (" +
                      number(block_size) + "), found " + number(config.chunk_tokens) + " tokens");
   }
-  if (config.prefetch != nullptr &&
-      (config.kind != TierKind::offload || config.store_mode != StoreMode::eager))
-    throw InputError("prefetch needs a host tier \"offload\" that stores eagerly");
+  const bool stores = config.store_mode == StoreMode::prompt || config.store_mode == StoreMode::all;
+  if (config.prefetch != nullptr && (config.kind != TierKind::offload || !stores))
+    throw InputError("prefetch needs a host tier \"offload\" that stores what is computed");
   const std::int64_t least = chunked ? config.chunk_tokens / block_size : 1;
   constexpr std::int64_t kMost = 1 << 30;
   if (config.host_blocks < least || config.host_blocks > kMost) {
@@ -40,9 +39,7 @@ std::unique_ptr<HostTier> make_host_tier(const TierConfig& config, int max_step_
   if (config.kind == TierKind::lmcache)
     return std::make_unique<LmcacheTier>(config, kv, *copier, events);
   if (config.kind == TierKind::swap) return std::make_unique<SwapTier>(config, kv, *copier, events);
-  if (config.kind == TierKind::connector)
-    return std::make_unique<ConnectorTier>(config, kv, *copier, events);
-  return std::make_unique<OffloadTier>(config, max_step_tokens, kv, *copier, events);
+  return std::make_unique<ConnectorTier>(config, max_step_tokens, kv, *copier, events);
 }
 
 }  // namespace engine

@@ -13,11 +13,12 @@ class KvCache;
 class PrefetchPolicy;
 struct KvEvent;
 
-enum class TierKind : std::uint8_t { none, offload, lmcache, swap, connector };
+enum class TierKind : std::uint8_t { none, offload, lmcache, swap };
 enum class StoreMode : std::uint8_t {
-  eager,        // every full block, one step after it is computed
+  prompt,       // full blocks of prompts
+  all,          // every full block
+  second_turn,  // every full block that another turn than its own uses
   lazy,         // blocks that are about to be evicted
-  second_turn,  // every full block that another turn than its own uses, as eagerly
 };
 
 struct TierConfig {
@@ -28,15 +29,12 @@ struct TierConfig {
   HostEviction* eviction = nullptr;
 
   // offload
-  StoreMode store_mode = StoreMode::eager;
+  StoreMode store_mode = StoreMode::prompt;
   PrefetchPolicy* prefetch = nullptr;  // borrowed; null: KV is loaded on demand only
-  bool tail_store = true;              // also store the blocks that a turn's last step completed
-
-  // connector
-  bool store_outputs = false;  // also store blocks with generated tokens
-  bool arc = false;            // evict by ARC
-  bool by_touches = false;     // vLLM 0.26: LRU by look-ups and copies
-  int store_threshold = 0;     // a block is stored when it is offered so often
+  bool tail_store = true;              // also store what a turn has not stored when it ends
+  bool arc = false;                    // evict by ARC
+  bool by_touches = false;             // vLLM 0.26: LRU by look-ups and copies
+  int store_threshold = 0;             // a block is stored when it is offered so often
 
   // swap
   bool swap_partially = false;   // swap as many blocks of a request as there is space for

@@ -1,27 +1,36 @@
 #include "workers/engine/tiers/connector.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace engine {
 
-ConnectorTier::ConnectorTier(const TierConfig& config, KvCache& kv, BlockCopier& copier,
-                             std::vector<KvEvent>& events)
+ConnectorTier::ConnectorTier(const TierConfig& config, int max_step_tokens, KvCache& kv,
+                             BlockCopier& copier, std::vector<KvEvent>& events)
     : config_(config),
+      scan_limit_(2 * kv.blocks_for(max_step_tokens)),
       kv_(kv),
       host_(static_cast<int>(config.host_blocks), config.arc, config.eviction, kv.prefix_cache(),
             config.store_threshold, config.by_touches),
       transfers_(config.transfers, copier),
       events_(events),
       allocated_(static_cast<std::size_t>(kv.num_usable()) + 1) {
+  if (config.prefetch != nullptr)
+    prefetcher_.emplace(*config.prefetch, kv_, host_, transfers_, events_);
   if (config.eviction != nullptr) config.eviction->prepare(host_.num_slots(), 1, kv.block_size());
+}
+
+ConnectorTier::Client& ConnectorTier::new_client() {
+  if (unused_.empty()) unused_.push_back(&clients_.emplace_back());
+  Client& client = *unused_.back();
+  unused_.pop_back();
+  return client;
 }
 
 ConnectorTier::Client& ConnectorTier::client_of(Request& request) {
   if (request.tier.client != nullptr) return *static_cast<Client*>(request.tier.client);
-  if (unused_.empty()) unused_.push_back(&clients_.emplace_back());
-  Client& client = *unused_.back();
-  unused_.pop_back();
+  Client& client = new_client();
   client.id = request.id;
   client.turn = turn_of(request);
   client.num_prompt = request.num_prompt();
@@ -29,7 +38,8 @@ ConnectorTier::Client& ConnectorTier::client_of(Request& request) {
   return client;
 }
 
-void ConnectorTier::on_arrival(const Request& request, Nanos) {
+void ConnectorTier::on_arrival(const Request& request, Nanos now) {
+  if (prefetcher_) prefetcher_->on_arrival(request, now);
   if (config_.eviction != nullptr) config_.eviction->on_arrival(request);
 }
 
@@ -40,6 +50,8 @@ HostHit ConnectorTier::find(Request& request, int gpu_tokens) {
   kv_.number_contents(request);
   if (config_.eviction != nullptr && !std::exchange(request.tier.looked_up, true))
     config_.eviction->on_lookup(request);
+  if (prefetcher_ && prefetcher_->waits_for_fetch(request, gpu_tokens, now_))
+    return {.coming = true};
   const int first = gpu_tokens / kv_.block_size();
   const int end = request.num_tokens() / kv_.block_size();
   bool pending = false;
@@ -51,7 +63,15 @@ HostHit ConnectorTier::find(Request& request, int gpu_tokens) {
     pending |= state == HostStore::State::writing || host_.being_read(content);
   }
   host_.touch(std::span<const ContentId>(request.contents).first(static_cast<std::size_t>(end)));
-  return pending ? HostHit{.ask_again = true} : HostHit{.tokens = (i - first) * kv_.block_size()};
+  if (pending) return {.ask_again = true};
+  const int tokens = (i - first) * kv_.block_size();
+  int queued = 0;
+  for (const auto& job : jobs_)
+    if (job->direction == CopyDirection::load && job->id == TransferId::none)
+      queued += static_cast<int>(job->copies.size());
+  if (prefetcher_ && tokens > 0 && prefetcher_->better_recomputed(gpu_tokens, tokens, queued))
+    return {};
+  return {.tokens = tokens};
 }
 
 void ConnectorTier::load(Request& request, int gpu_blocks, int num_blocks) {
@@ -76,13 +96,15 @@ void ConnectorTier::load(Request& request, int gpu_blocks, int num_blocks) {
   mark_allocated(request.blocks);
   events_.add(KvEventKind::load, KvReason::demand, client.turn, num_blocks);
   jobs_.push_back(std::move(job));
+  if (prefetcher_) prefetcher_->on_served(request, now_);
 }
 
 void ConnectorTier::mark_allocated(std::span<const BlockId> blocks) {
   for (const BlockId block : blocks) allocated_[index(block)] = step_;
 }
 
-void ConnectorTier::on_aborted(Request& request, Nanos) {
+void ConnectorTier::on_aborted(Request& request, Nanos now) {
+  forget(request, now);
   for (const auto& job : jobs_)
     if (job->request == &request) {
       job->request = nullptr;
@@ -93,6 +115,10 @@ void ConnectorTier::on_aborted(Request& request, Nanos) {
 
 void ConnectorTier::on_turn_finish(Request& request, Nanos now) {
   end(request, std::max(request.num_prompt(), request.num_tokens() - 1));
+  if (prefetcher_) {
+    kv_.number_contents(request);
+    prefetcher_->on_turn_finish(request, now);
+  }
   if (config_.eviction != nullptr) config_.eviction->on_turn_finish(request, now);
 }
 
@@ -101,7 +127,7 @@ void ConnectorTier::end(Request& request, int tokens) {
   auto* client = static_cast<Client*>(std::exchange(request.tier.client, nullptr));
   if (client == nullptr) return;
   client->ended = true;
-  client->tokens = std::min(tokens, request.num_tokens());
+  client->tokens = config_.tail_store ? std::min(tokens, request.num_tokens()) : 0;
   kv_.number_contents(request);
   const int known = request.num_tokens() / kv_.block_size();
   client->contents.assign(request.contents.begin(), request.contents.begin() + known);
@@ -130,6 +156,7 @@ void ConnectorTier::on_scheduled(const StepPlan& plan, Nanos now) {
   for (Request* const request : plan.preempted)
     for (const auto& job : jobs_)
       job->flush |= job->client == request->tier.client && job->step < step_;
+  if (config_.store_mode == StoreMode::lazy && !plan.scheduled.empty()) store_next_evicted();
   for (const ScheduledRequest& share : plan.scheduled) {
     Request& request = *share.request;
     const int tokens = std::min(share.computed_before + share.num_tokens, request.num_tokens());
@@ -149,15 +176,71 @@ void ConnectorTier::on_scheduled(const StepPlan& plan, Nanos now) {
   ++step_;
 }
 
+/// Offers content that is next to be evicted from the GPU, as that of requests that have ended.
+void ConnectorTier::store_next_evicted() {
+  Client* client = nullptr;
+  int left = std::min(scan_limit_, host_.num_slots());
+  const BlockPool& pool = kv_.pool();
+  for (BlockId block = pool.free_head(); --left >= 0 && block != BlockId{0};
+       block = pool.next_free(block)) {
+    const ContentId content = kv_.prefix_cache().content_of(block);
+    const bool found = content != ContentId::none && kv_.prefix_cache().find(content) == block;
+    if (!found || host_.state(content) != HostStore::State::absent) continue;
+    if (client == nullptr || client->turn != kv_.owner(block)) {
+      client = ended_.emplace_back(&new_client());
+      client->turn = kv_.owner(block);
+      client->ended = true;
+      client->reason = KvReason::before_eviction;
+    }
+    client->blocks.push_back(block);
+    client->contents.push_back(content);
+    client->table = static_cast<int>(client->blocks.size());
+    client->tokens = client->table * kv_.block_size();
+  }
+}
+
+/// Leading blocks of these that the host tier has room for, by what prefetch says.
+int ConnectorTier::storable(const Client& client, std::span<const ContentId> offered, Nanos now) {
+  const auto absent = [&](ContentId content) {
+    return host_.state(content) == HostStore::State::absent;
+  };
+  const auto wanted = static_cast<int>(std::ranges::count_if(offered, absent));
+  int room = prefetcher_->make_host_room(client.turn, wanted, now);
+  int blocks = 0;
+  for (const ContentId content : offered) {
+    if (absent(content) && --room < 0) break;
+    ++blocks;
+  }
+  return blocks;
+}
+
+/// The end of the blocks that the client, with that many tokens, may store.
+int ConnectorTier::end_of_stored(const Client& client, std::span<const BlockId> blocks,
+                                 int tokens) const {
+  const bool before_eviction = client.reason == KvReason::before_eviction;
+  if ((config_.store_mode == StoreMode::lazy) != before_eviction) return 0;
+  if (config_.store_mode == StoreMode::prompt) tokens = std::min(tokens, client.num_prompt);
+  const int end = std::min(tokens / kv_.block_size(), client.table);
+  if (config_.store_mode != StoreMode::second_turn) return end;
+  for (int i = client.cursor; i < end; ++i) {
+    const BlockId block = blocks[static_cast<std::size_t>(i)];
+    if (!kv_.prefix_cache().contains(block) || kv_.owner(block) == client.turn) return i;
+  }
+  return end;
+}
+
 /// Offers the request's full blocks with KV that it has not offered yet.
 void ConnectorTier::store(Client& client, std::span<const ContentId> contents,
                           std::span<const BlockId> blocks, int tokens, Nanos now) {
-  if (!config_.store_outputs) tokens = std::min(tokens, client.num_prompt);
-  const int end = std::min({tokens / kv_.block_size(), client.table});
   const int first = client.cursor;
-  if (end <= first) return;
-  const auto offered =
-      contents.subspan(static_cast<std::size_t>(first), static_cast<std::size_t>(end - first));
+  int end = end_of_stored(client, blocks, tokens);
+  const auto between = [&] {
+    return contents.subspan(static_cast<std::size_t>(first),
+                            static_cast<std::size_t>(std::max(0, end - first)));
+  };
+  if (prefetcher_) end = first + storable(client, between(), now);
+  const auto offered = between();
+  if (offered.empty()) return;
   const auto stored = host_.offer(offered, first, client.turn, client.use, now);
   for (const HostStore::Evicted& lost : host_.evicted()) {
     evicted_.push_back(lost.slot);
@@ -181,9 +264,10 @@ void ConnectorTier::store(Client& client, std::span<const ContentId> contents,
     const auto i = static_cast<std::size_t>(position);
     job->contents.push_back(contents[i]);
     job->copies.push_back({blocks[i], slot});
+    if (prefetcher_) kv_.begin_copy(blocks[i]);
   }
   ++client.jobs;
-  events_.add(KvEventKind::store, client.ended ? KvReason::tail : KvReason::write_through,
+  events_.add(KvEventKind::store, client.ended ? client.reason : KvReason::write_through,
               client.turn, static_cast<int>(stored->size()));
   jobs_.push_back(std::move(job));
 }
@@ -194,6 +278,7 @@ std::span<const LoadedKv> ConnectorTier::before_execution(const StepPlan& plan, 
     if (job->direction == CopyDirection::store && job->id == TransferId::none && due)
       job->id = transfers_.submit({CopyDirection::store, Urgency::background}, job->copies);
   }
+  if (prefetcher_) prefetcher_->plan(plan, clock.now());
   transfers_.submit_next(clock.now());
   for (const auto& job : jobs_)
     if (std::exchange(job->flush, false)) transfers_.finish(job->id, clock);
@@ -208,7 +293,15 @@ void ConnectorTier::after_execution(const StepPlan&, Clock& clock) {
   transfers_.submit_next(clock.now());
 }
 
+/// What was observed of loads ahead of their turns is under way until it is known.
+bool ConnectorTier::busy() const {
+  const auto told = [](const auto& done) { return !done.empty(); };
+  return !jobs_.empty() || !ended_.empty() || transfers_.busy() ||
+         std::ranges::any_of(observed_, told);
+}
+
 void ConnectorTier::observe(Nanos now) {
+  now_ = now;
   const auto done = transfers_.poll(now);
   observed_.emplace_back(done.begin(), done.end());
 }
@@ -223,10 +316,12 @@ std::span<const LoadedKv> ConnectorTier::make_known() {
   const std::vector<TransferDone> all = std::move(observed_.front());
   observed_.pop_front();
   for (const TransferDone& done : all) {
+    if (prefetcher_ && prefetcher_->on_transfer_done(done, now_, loaded_)) continue;
     const auto job = std::ranges::find_if(jobs_, [&](const auto& j) { return j->id == done.id; });
     end_job(**job, done);
     jobs_.erase(job);
   }
+  if (prefetcher_) prefetcher_->expire(now_);
   return loaded_;
 }
 
@@ -238,11 +333,12 @@ void ConnectorTier::end_job(Job& job, const TransferDone& done) {
     if (job.direction == CopyDirection::store) {
       host_.end_write(content, intact);
     } else {
-      host_.end_read(content);
-      // What could not be read is not tried again.
-      if (!intact) host_.drop(content);
+      host_.end_read(content, intact);
     }
   }
+  // The end of the context first, as requests free their blocks.
+  if (prefetcher_ && job.direction == CopyDirection::store)
+    for (const BlockCopy& copy : std::views::reverse(job.copies)) kv_.end_copy(copy.block);
   Client& client = *job.client;
   --client.jobs;
   if (job.request != nullptr) {

@@ -1,27 +1,34 @@
 #pragma once
 #include <deque>
 #include <memory>
+#include <optional>
 #include <vector>
 
+#include "workers/engine/cache/host_store.hpp"
+#include "workers/engine/prefetch/prefetcher.hpp"
 #include "workers/engine/step/host_tier.hpp"
 #include "workers/engine/step/tier_events.hpp"
 #include "workers/engine/tiers/config.hpp"
-#include "workers/engine/tiers/host_store.hpp"
 
 namespace engine {
 
-/// A host tier in KV blocks as vLLM 0.33's OffloadingConnector. Each step decides what its requests
+/// A host tier in KV blocks as vLLM's OffloadingConnector. Each step decides what its requests
 /// store, their blocks of this step included; the copies start with the next step. Sources are not
 /// held: where they are given out again, the step waits for the copy. What a request reads waits
 /// for what is being written or loaded, and others are served meanwhile.
+///
+/// vLLM has no prefetch. With it, blocks are also given out after the step is decided, and stores
+/// hold their sources.
 class ConnectorTier final : public HostTier, public Connector {
  public:
-  ConnectorTier(const TierConfig& config, KvCache& kv, BlockCopier& copier,
+  ConnectorTier(const TierConfig& config, int max_step_tokens, KvCache& kv, BlockCopier& copier,
                 std::vector<KvEvent>& events);
 
   HostHit find(Request& request, int gpu_tokens) override;
   void load(Request& request, int gpu_blocks, int num_blocks) override;
-  void forget(Request&, Nanos) override {}
+  void forget(Request& request, Nanos) override {
+    if (prefetcher_) prefetcher_->forget(request);
+  }
   void on_arrival(const Request& request, Nanos now) override;
   void on_aborted(Request& request, Nanos now) override;
   void on_turn_finish(Request& request, Nanos now) override;
@@ -36,11 +43,13 @@ class ConnectorTier final : public HostTier, public Connector {
   /// A synchronous engine knows at once.
   std::span<const LoadedKv> poll(Nanos now) override;
 
-  bool busy() const override { return !jobs_.empty() || !ended_.empty(); }
+  bool busy() const override;
   void wait(Clock& clock, Nanos until) override {
+    if (prefetcher_) until = std::min(until, prefetcher_->wakeup());
     if (transfers_.busy()) transfers_.wait(clock, until);
   }
   Connector* connector() override { return this; }
+  Prefetching* prefetching() override { return prefetcher_ ? &*prefetcher_ : nullptr; }
   TransferStats take_stats() override { return transfers_.take_stats(); }
   HostUsage usage() const override { return {host_.num_used(), host_.num_slots()}; }
 
@@ -57,18 +66,24 @@ class ConnectorTier final : public HostTier, public Connector {
  private:
   struct Client;
   Client& client_of(Request& request);
+  Client& new_client();
   void end(Request& request, int tokens);
   void store(Client& client, std::span<const ContentId> contents, std::span<const BlockId> blocks,
              int tokens, Nanos now);
+  void store_next_evicted();
+  int end_of_stored(const Client& client, std::span<const BlockId> blocks, int tokens) const;
+  int storable(const Client& client, std::span<const ContentId> offered, Nanos now);
   void mark_allocated(std::span<const BlockId> blocks);
   void end_job(Job& job, const TransferDone& done);
   void release(Client& client);
 
   TierConfig config_;
+  int scan_limit_;  // lazy: free blocks that a step considers
   KvCache& kv_;
   HostStore host_;
   TransferQueue transfers_;
   TierEvents events_;
+  std::optional<Prefetcher> prefetcher_;
   std::deque<Client> clients_;  // stable addresses
   std::vector<Client*> unused_;
   std::vector<Client*> ended_;             // since the last step, in that order
@@ -79,6 +94,7 @@ class ConnectorTier final : public HostTier, public Connector {
   std::vector<RequestId> failed_stores_;
   std::vector<HostSlot> evicted_;
   std::vector<BlockCopy> copies_;
+  Nanos now_{0};            // of the last step
   std::uint64_t step_ = 1;  // being scheduled
   int num_jobs_ = 0;
 };
@@ -94,7 +110,8 @@ struct ConnectorTier::Client {
   HostUse use{};
   // Since it has ended.
   bool ended = false, announced = false;
-  int tokens = 0;  // with KV
+  KvReason reason = KvReason::tail;  // why it stores then
+  int tokens = 0;                    // with KV
   std::vector<BlockId> blocks{};
   std::vector<ContentId> contents{};
 };

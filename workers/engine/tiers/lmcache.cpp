@@ -35,7 +35,7 @@ HostHit LmcacheTier::find(Request& request, int gpu_tokens) {
   request.tier.cursor = static_cast<int>(request.tier.found.size());
   // The last token is always computed, because its logits are needed.
   const int hit = std::min(request.tier.cursor * config_.chunk_tokens, request.num_tokens() - 1);
-  if (hit > gpu_tokens) return {hit - gpu_tokens, true};
+  if (hit > gpu_tokens) return {.tokens = hit - gpu_tokens};
   release_found(request);
   return {};
 }

@@ -99,7 +99,7 @@ HostHit SwapTier::find(Request& request, int gpu_tokens) {
     tokens = known_tokens(*gap, request);
   }
   if (tokens <= gpu_tokens) return {};
-  return {tokens - gpu_tokens, true};
+  return {.tokens = tokens - gpu_tokens};
 }
 
 void SwapTier::load(Request& request, int gpu_blocks, int num_blocks) {

@@ -1,5 +1,5 @@
 // Which content leaves the host memory of vLLM's OffloadingConnector first, by version.
-#include "workers/engine/tiers/host_store.hpp"
+#include "workers/engine/cache/host_store.hpp"
 
 #include "tests/engine/support/tokens.hpp"
 #include "tests/support/catch.hpp"

@@ -62,11 +62,17 @@ class HostStore {
 
   /// A load by the request reads the ready content until end_read().
   HostSlot begin_read(ContentId content, int position, HostUse& use);
-  void end_read(ContentId content);
+  /// Forgets a content that turned out to be unreadable.
+  void end_read(ContentId content, bool intact = true);
   /// The content has been written, or not.
   void end_write(ContentId content, bool intact);
-  /// The content turned out to be unreadable.
-  void drop(ContentId content);
+  // For prefetch.
+  /// Makes this content, which nothing reads or writes and a turn of the job stored, the next to be
+  /// evicted, unless it is used again first. False where it is not such a content.
+  bool evict_next(ContentId content, JobId job);
+  /// Slots that are empty, or whose content evict_next() chose.
+  int room() const { return num_slots() - num_used_ + num_chosen_; }
+
   /// vLLM 0.26: moves what nothing reads or writes to the end of the order, the end of the context
   /// first.
   void touch(std::span<const ContentId> contents);
@@ -81,18 +87,20 @@ class HostStore {
 
  private:
   using Rank = std::pair<std::uint64_t, int>;  // ascending; then the end of a context first
+  using Order = std::set<std::pair<Rank, HostSlot>>;
   static constexpr int kWriting = -1;
   struct Slot {
     ContentId content = ContentId::none;
     TurnRef owner{};
     Rank rank{};
+    Order::iterator place{};
     int readers = kWriting;
     bool frequent = false;
     bool unread = true;
     std::uint64_t offer = 0;  // the last that named it
   };
   struct List {
-    std::set<std::pair<Rank, HostSlot>> slots;
+    Order slots;
     std::map<std::uint64_t, ContentId> ghosts;  // ARC: of what was evicted, oldest first
     std::unordered_map<std::uint32_t, std::uint64_t> ghost_ages;
     void add_ghost(ContentId content, std::uint64_t age);
@@ -101,8 +109,14 @@ class HostStore {
 
   Slot& at(HostSlot slot) { return slots_[index(slot)]; }
   const Slot& at(HostSlot slot) const { return slots_[index(slot)]; }
-  HostSlot slot_of(ContentId content) const;
+  std::optional<HostSlot> find(ContentId content) const {
+    const bool known = index(content) < by_content_.size();
+    const std::uint32_t slot = known ? by_content_[index(content)] : 0;
+    return slot == 0 ? std::nullopt : std::optional(HostSlot{slot - 1});
+  }
+  HostSlot slot_of(ContentId content) const { return find(content).value(); }
   int readers_of(ContentId content) const;
+  bool chosen(const Slot& slot) const { return slot.rank.first == 0; }
   bool evictable(const Slot& slot) const { return slot.readers == 0 && slot.offer != offers_; }
   void use(ContentId content, int position, HostUse& use);
   void move_to(HostSlot slot, bool frequent, Rank rank);
@@ -120,7 +134,7 @@ class HostStore {
   int threshold_;
   bool by_touches_;
   std::vector<Slot> slots_;
-  std::unordered_map<std::uint32_t, HostSlot> by_content_;
+  std::vector<std::uint32_t> by_content_;           // its slot, counted from 1; 0: absent
   std::unordered_map<std::uint32_t, int> offered_;  // times that a content was offered
   std::vector<HostSlot> empty_;                     // used before; the next to be taken at the end
   List lists_[2];  // ARC: used by one request, and by more; LRU: the first alone
@@ -130,6 +144,9 @@ class HostStore {
   double wanted_recent_ = 0;
   std::uint64_t ranks_ = 0, offers_ = 0;
   int num_used_ = 0, num_fresh_ = 0;
+  int chosen_ = 0, num_chosen_ = 0;  // by evict_next(): the last rank, and slots
+  std::uint64_t touched_ = 0;        // rank after the last touch
+  ContentId last_touched_ = ContentId::none;
 };
 
 }  // namespace engine

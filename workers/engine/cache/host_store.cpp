@@ -1,4 +1,4 @@
-#include "workers/engine/tiers/host_store.hpp"
+#include "workers/engine/cache/host_store.hpp"
 
 #include <algorithm>
 #include <cassert>
@@ -16,17 +16,15 @@ HostStore::HostStore(int num_slots, bool arc, HostEviction* rule, const PrefixCa
       by_touches_(by_touches),
       slots_(static_cast<std::size_t>(num_slots)) {}
 
-HostSlot HostStore::slot_of(ContentId content) const { return by_content_.at(index(content)); }
-
 int HostStore::readers_of(ContentId content) const {
-  const auto slot = by_content_.find(index(content));
-  return slot == by_content_.end() ? 0 : at(slot->second).readers;
+  const auto slot = find(content);
+  return slot ? at(*slot).readers : 0;
 }
 
 HostStore::State HostStore::state(ContentId content) const {
-  const auto slot = by_content_.find(index(content));
-  if (slot == by_content_.end()) return State::absent;
-  return at(slot->second).readers == kWriting ? State::writing : State::ready;
+  const auto slot = find(content);
+  if (!slot) return State::absent;
+  return at(*slot).readers == kWriting ? State::writing : State::ready;
 }
 
 std::vector<HostSlot> HostStore::order(bool frequent) const {
@@ -41,11 +39,10 @@ std::optional<std::span<const HostStore::Stored>> HostStore::offer(
   evicted_.clear();
   ++offers_;
   for (std::size_t i = 0; i < contents.size(); ++i) {
-    const auto known = by_content_.find(index(contents[i]));
-    if (known != by_content_.end()) at(known->second).offer = offers_;
+    const auto known = find(contents[i]);
+    if (known) at(*known).offer = offers_;
     const int times = threshold_ > 1 ? ++offered_[index(contents[i])] : 1;
-    if (known == by_content_.end() && times >= threshold_)
-      stored_.push_back({first + static_cast<int>(i), {}});
+    if (!known && times >= threshold_) stored_.push_back({first + static_cast<int>(i), {}});
   }
   const auto content_at = [&](int position) {
     return contents[static_cast<std::size_t>(position - first)];
@@ -81,24 +78,32 @@ void HostStore::use(ContentId content, int position, HostUse& uses) {
   flags |= HostUse::seen;
   if (arc_ || by_touches_) return;
   if (uses.rank == 0) uses.rank = ++ranks_;
-  const auto slot = by_content_.find(index(content));
-  if (slot == by_content_.end()) return;
+  const auto slot = find(content);
+  if (!slot) return;
   const Rank rank{uses.rank, -position};
-  if (at(slot->second).rank < rank) move_to(slot->second, false, rank);
+  if (at(*slot).rank < rank) move_to(*slot, false, rank);
 }
 
 void HostStore::move_to(HostSlot slot, bool frequent, Rank rank) {
   Slot& here = at(slot);
-  lists_[here.frequent].slots.erase({here.rank, slot});
+  num_chosen_ += (rank.first == 0 ? 1 : 0) - (chosen(here) ? 1 : 0);
+  auto node = lists_[here.frequent].slots.extract(here.place);
   here.frequent = frequent;
   here.rank = rank;
-  lists_[frequent].slots.insert({rank, slot});
+  node.value().first = rank;
+  Order& order = lists_[frequent].slots;
+  here.place = order.insert(order.end(), std::move(node));  // mostly there
 }
 
 void HostStore::insert(ContentId content, HostSlot slot, const TurnRef& by, Rank rank) {
-  at(slot) = {.content = content, .owner = by, .rank = rank, .offer = offers_};
-  by_content_[index(content)] = slot;
-  lists_[0].slots.insert({rank, slot});
+  Order& order = lists_[0].slots;
+  at(slot) = {.content = content,
+              .owner = by,
+              .rank = rank,
+              .place = order.emplace_hint(order.end(), rank, slot),
+              .offer = offers_};
+  if (index(content) >= by_content_.size()) by_content_.resize(numbers_.room());
+  by_content_[index(content)] = index(slot) + 1;
   ++num_used_;
   for (List& list : lists_) list.remove_ghost(content);
 }
@@ -112,8 +117,9 @@ HostSlot HostStore::take_slot() {
 
 void HostStore::remove(HostSlot slot) {
   Slot& here = at(slot);
-  lists_[here.frequent].slots.erase({here.rank, slot});
-  by_content_.erase(index(here.content));
+  num_chosen_ -= chosen(here) ? 1 : 0;
+  lists_[here.frequent].slots.erase(here.place);
+  by_content_[index(here.content)] = 0;
   here.content = ContentId::none;
   empty_.push_back(slot);
   --num_used_;
@@ -229,9 +235,13 @@ HostSlot HostStore::begin_read(ContentId content, int position, HostUse& uses) {
   return slot;
 }
 
-void HostStore::end_read(ContentId content) {
+void HostStore::end_read(ContentId content, bool intact) {
   const HostSlot slot = slot_of(content);
   if (--at(slot).readers > 0) return;
+  if (!intact) {
+    if (rule_ != nullptr) rule_->on_invalid(slot);
+    return remove(slot);
+  }
   if (by_touches_) move_to(slot, false, {++ranks_, 0});
   if (rule_ != nullptr) rule_->on_released(slot);
 }
@@ -244,19 +254,23 @@ void HostStore::end_write(ContentId content, bool intact) {
   if (rule_ != nullptr) rule_->on_stored(slot, numbers_.hash_of(content));
 }
 
-void HostStore::drop(ContentId content) {
-  const HostSlot slot = slot_of(content);
-  if (rule_ != nullptr) rule_->on_invalid(slot);
-  remove(slot);
+bool HostStore::evict_next(ContentId content, JobId job) {
+  const auto slot = find(content);
+  if (!slot || at(*slot).readers != 0 || at(*slot).owner.job != job) return false;
+  move_to(*slot, false, {0, --chosen_});
+  return true;
 }
 
+/// A request at the head of the queue asks in every step: nothing changes where it was the last.
 void HostStore::touch(std::span<const ContentId> contents) {
-  if (!by_touches_) return;
+  if (!by_touches_ || contents.empty()) return;
+  if (touched_ == ranks_ && last_touched_ == contents.back()) return;
   for (const ContentId content : std::views::reverse(contents)) {
-    const auto slot = by_content_.find(index(content));
-    if (slot != by_content_.end() && at(slot->second).readers == 0)
-      move_to(slot->second, false, {++ranks_, 0});
+    const auto slot = find(content);
+    if (slot && at(*slot).readers == 0) move_to(*slot, false, {++ranks_, 0});
   }
+  touched_ = ranks_;
+  last_touched_ = contents.back();
 }
 
 /// Blocks of the request rank anew, the end of its context first; by ARC those that it found, and
@@ -265,12 +279,12 @@ void HostStore::finish(std::span<const ContentId> contents, const HostUse& uses)
   if (by_touches_) return;
   for (std::size_t i = std::min(contents.size(), uses.blocks.size()); i-- > 0;) {
     const std::uint8_t flags = uses.blocks[i];
-    const auto slot = by_content_.find(index(contents[i]));
-    if ((flags & HostUse::seen) == 0 || slot == by_content_.end()) continue;
+    const auto slot = find(contents[i]);
+    if ((flags & HostUse::seen) == 0 || !slot) continue;
     const bool reused = (flags & HostUse::reused) != 0;
     const bool inserted = (flags & HostUse::inserted) != 0;
     if (arc_ && !reused && !inserted) continue;
-    move_to(slot->second, at(slot->second).frequent || (arc_ && reused), {++ranks_, 0});
+    move_to(*slot, at(*slot).frequent || (arc_ && reused), {++ranks_, 0});
   }
 }
 
