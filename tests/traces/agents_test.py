@@ -146,6 +146,13 @@ def tables():
         expect_equal((trace.prompts, trace.jobs[0]["arrival_s"]), ([[472]], 0), header)
     trace = converted("when;ins;outs\n2026-01-01 00:00:00;472;18\n2026-01-01 00:00:01;472;18\n", "c.csv", columns={"prompt_tokens": "ins", "answer_tokens": "outs", "time": "when"})
     expect_equal([job["arrival_s"] for job in trace.jobs], [0, 1], "columns by name")
+    trace = converted("arrival_time_ns,input_toks,output_toks\n0,9,1\n500000000,9,1\n200000000000,9,1\n", "n.csv")
+    expect_equal([job["arrival_s"] for job in trace.jobs], [0, 0.5, 200], "a number is in the unit that its column names")
+    expect_equal(converted("job,prompt_tokens,answer_tokens,wait_ms\na,9,1,\na,9,1,500\n", "t.csv", columns={"gap_s": "wait_ms"}).of("gap_s"), [None, 0.5], "gaps too")
+    trace = converted("job,time,prompt_tokens,answer_tokens\na,0,9,1\na,9,20,1\na,5,15,1\n", "t.csv")
+    expect_equal((trace.of("start_s"), trace.left_out("rows that cannot be read")), ([None, 9], 1), "a turn that begins before the one before it")
+    expect_in("has two columns answer_tokens", refusal("prompt_tokens,answer_tokens,answer_tokens\n9,1,2\n", "t.csv"), "two columns of one name")
+    expect_in("in 3 lines, which a quote makes one row", str(converted('prompt_tokens,answer_tokens\n9,1\n"9,1\n9,1\n', "t.csv").first["left_out"]), "an open quote")
     expect_in("--columns has no x; allowed: prompt_tokens,", refusal(text, "t.csv", columns={"x": "job"}), "no such name")
     expect_in("--columns names z; the table has job,", refusal(text, "t.csv", columns={"job": "z"}), "no such column")
 

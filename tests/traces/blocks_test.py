@@ -1,4 +1,6 @@
 """Formats whose prompts are named block by block: Weka, Mooncake, Qwen-Bailian."""
+import json
+
 from world import case, converted, expect, expect_equal, expect_in, main, refusal, shared, Trace
 
 
@@ -134,9 +136,26 @@ def without_ids():
 @case("times are taken in the unit that they can be in")
 def units():
     for times, arrivals in (([1787000000000, 1787000000500], [0, 0.5]), ([1787000000000000000, 1787000000500000000], [0, 0.5]),
-                            ([0.0, 0.2, 0.4], [0, 0.2, 0.4]), ([27482000, 27482100], [0, 0.1])):
+                            ([0.0, 0.2, 0.4], [0, 0.2, 0.4]), ([27482000, 27482100], [0, 0.1]), ([1787000000, 1787000060], [0, 60])):
         trace = converted([row([n], timestamp=time) for n, time in enumerate(times)])
         expect_equal([job["arrival_s"] for job in trace.jobs], arrivals, "arrivals")
+
+
+@case("names may be numbers, of which 0 is one")
+def numbers():
+    trace = converted([row([1], session_id=session, timestamp=1000 * n) for n, session in enumerate((0, 1, 0, 1))])
+    expect_equal([len(prompts) for prompts in trace.prompts], [2, 2], "turns of sessions 0 and 1")
+    expect_equal(converted([{"job": 0, "prompt_tokens": tokens, "answer_tokens": 1} for tokens in (9, 20)]).hits, [[0, 10]], "turns of job 0")
+
+
+@case("numbers that are no number of anything cost their row alone")
+def impossible():
+    good = json.dumps(row([1]))
+    wrong = ['{"timestamp": 1e999, "input_length": 5, "output_length": 5}', f'{{"timestamp": 0, "input_length": 1{"0" * 400}, "output_length": 5}}', '{"timestamp": 0, "input_length": 5, "output_length": 5, "block_size": "big"}',
+             '{"timestamp": 0, "input_length": 5, "output_length": 5, "block_size": -5}']
+    trace = converted("\n".join([*wrong, good]) + "\n")
+    expect_equal((len(trace.jobs), trace.left_out("rows that cannot be read")), (1, len(wrong)), "rows")
+    expect_equal(converted("time,prompt_tokens,answer_tokens\n0,5,5\ninf,5,5\n1e400,5,5\n", "t.csv").left_out("rows that cannot be read"), 2, "times")
 
 
 @case("a row whose time is of another clock than the first is left out")

@@ -163,6 +163,19 @@ def bad_chats():
     expect_in("is not UTF-8 at byte 18", str(trace.first["left_out"]), "latin-1")
 
 
+@case("choices, requests of a session and times that have no place in a trace are listed")
+def listed():
+    ask, answer = {"role": "user", "content": ASK}, {"role": "assistant", "content": ANSWER}
+    trace = converted([{"messages": [ask], "response": {"choices": [{"message": answer}] * 3}}])
+    expect_equal((trace.answers, trace.left_out("further choices of an answer")), ([[89]], 2), "choices")
+    trace = converted([{"session_id": session, "text_input": ASK, "output_length": 5} for session in "aab"])
+    expect(trace.assumes("1 further requests of a session"), "AIPerf's sessions")
+    times = [{**message, "timestamp": time} for message, time in zip([ask, answer, ask, answer], (10, 12, 8, 20))]
+    trace = converted([{"messages": times}])
+    expect_equal((trace.of("gap_s"), trace.assumes("1 chats have times that run backwards")), ([None, 0], True), "times")
+    expect_equal(len(converted([{"messages": [{"role": "user", "content": [{"type": None, "text": ASK}]}, answer]}]).jobs), 1, "a part whose type is null")
+
+
 @case("conversations of ShareGPT are read with the roles and keys of its variants")
 def sharegpt():
     def talk(*pairs, **more):

@@ -83,6 +83,42 @@ def packages():
     expect_equal(Trace(path.with_suffix(".parquet")).hits, [[0], [512], [512]], "Parquet")
 
 
+@case("a file that is damaged is one sentence, and costs a folder nothing but its own rows")
+def damaged():
+    folder = pathlib.Path(FOLDER.name) / "logs"
+    lines = "".join(json.dumps({**row, "n": number}) + "\n" for number in range(700) for row in ROWS).encode()
+    packed = bytearray(gzip.compress(lines))
+    packed[200:240] = bytes(40)
+    bad = written(bytes(packed), "logs/b.jsonl")
+    expect_in("cannot be read", run(bad, "--check", code=2).stderr, "damaged gzip")
+    written(ROWS, "logs/a.jsonl"), written("", "logs/c.jsonl"), written(ROWS, "logs/d.jsonl")
+    trace = Trace(folder)
+    expect_equal((len(trace.jobs) >= 3, trace.left_out("files that cannot be read to their end")), (True, 2), "files")
+    expect_in("c.jsonl: is empty", run(folder, "--check", "--strict", code=2).stderr if bad.unlink() is None else "", "strict")
+
+
+@case("lists that follow each other are read to the end of the file")
+def lists():
+    chats = [[{"role": "user", "content": "x"}, {"role": "assistant", "content": text}] for text in "abc"]
+    rows = [{"id": number, "messages": chat} for number, chat in enumerate(chats)]
+    for content in (json.dumps(rows[:2]) + "\n" + json.dumps(rows[2:]), json.dumps(rows[:2]) + "\n" + json.dumps(rows[2]), "[]" + json.dumps(rows), json.dumps(chats),
+                    "\n".join(map(json.dumps, chats)), "".join(json.dumps([row]) + "\n" for row in rows)):
+        expect_equal(len(Trace(written(content, "lists.json")).jobs), 3, content[:60])
+
+
+@case("what a converter of one's own gets wrong costs its jobs alone")
+def own():
+    code = ("from kvsweep.traces import Job, Turn, converter\n@converter('own', lambda row: 'prompt' in row)\ndef job(row, context):\n"
+            "    return Job('j', [Turn([(None, 9)], [(None, 1)]), Turn([tuple(row['prompt'])], [(None, 1)], extends=tuple(row['extends']), after=row.get('after'))])\n")
+    rows = [{"prompt": [None, 5], "extends": [0, 10]}, {"prompt": ["s", 0], "extends": [0, 4]}, {"prompt": [7, 5, "user"], "extends": [0, 0]}]
+    wrong = [{"prompt": [None, -5], "extends": [0, 10]}, {"prompt": [None, 5.0], "extends": [0, 10]}, {"prompt": [1.5, 5], "extends": [0, 10]}, {"prompt": [-1, 5], "extends": [0, 10]}, {"prompt": ["", 5], "extends": [0, 10]},
+             {"prompt": ["x" * 201, 5], "extends": [0, 10]}, {"prompt": [None, 5, "human"], "extends": [0, 10]}, {"prompt": [None, 5], "extends": [0, 11]}, {"prompt": [None, 5], "extends": [0, 10], "after": [1]}]
+    trace = Trace(written(rows + wrong, "own.jsonl"), format=str(written(code, "own.py")))
+    expect_equal((trace.prompts, trace.left_out("rows that cannot be read")), ([[9, 15], [9, 4], [9, 5]], len(wrong)), "jobs")
+    found = subprocess.run([os.environ.get("KVSWEEP_PROGRAM", "kvsweep"), "workload", "--check", os.path.join(FOLDER.name, "trace.jsonl.gz")], capture_output=True, text=True)
+    expect_equal(found.returncode, 0, f"the engine reads them ({found.stderr})")
+
+
 @case("tokenizers and templates are read where their packages are, else one sentence names them")
 def texts():
     chat = written([{"messages": [{"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}]}], "chat.jsonl")

@@ -38,7 +38,7 @@ def convert(path, out, format=None, tokenizer=None, template=None, strict=False,
     if skipped:
         notes.leave_out("files of the folder", "their names end as no trace's does", count=len(skipped))
     source = {"file": os.path.basename(os.path.abspath(path)), "sha256": sources.digest(path, files)}
-    return _convert(((name, sources.rows(name, notes)) for name in files), out, source, notes, format, tokenizer, template, rows, columns)
+    return _convert([(name, sources.rows(name, notes)) for name in files], out, source, notes, format, tokenizer, template, rows, columns)
 
 
 def from_frame(frame, out, format=None, tokenizer=None, template=None, strict=False, rows="auto", columns=None):
@@ -80,6 +80,7 @@ class _Rows:
     def __iter__(self):
         unknown = None
         for path, rows in self.files:
+            rows = self._readable(path, rows)
             first = next(rows, None)
             if first is None:
                 continue
@@ -95,6 +96,15 @@ class _Rows:
                 self.notes.leave_out("files of another format", f"others are {self.format.name}" if self.format else "it is not known", place=os.path.basename(path))
         if self.format is None and unknown is not None:
             raise unknown
+
+    def _readable(self, path, rows):
+        """The rows, up to where the file cannot be read if there are others."""
+        try:
+            yield from rows
+        except Refused as problem:
+            if self.notes.strict or len(self.files) < 2:
+                raise
+            self.notes.leave_out("files that cannot be read to their end", str(problem), place=os.path.basename(path))
 
 
 def _items(rows, context):

@@ -35,6 +35,9 @@ class Chats:
     def job(self, chat):
         answers = self._answers(chat)
         asked, answered = _times(chat, answers)
+        times = [each for pair in zip(asked, answered) for each in pair if each is not None]
+        if times != sorted(times):
+            self.notes.assume("chats have times that run backwards: such a lapse is 0 s", 1)
         path, job, arrival_s = [], Job(chat.name, arrival_s=asked[0] if chat.arrival_s is None else chat.arrival_s), asked[0]
         for turn, (keep, prompt, answer) in enumerate(self.template.turns(chat, answers, self.notes)):
             if keep is not None:

@@ -102,7 +102,7 @@ def _content(content, message, notes, place):
             continue
         if not isinstance(part, dict):
             raise Refused("content is neither a text nor a list of parts")
-        kind = part.get("type", "text")
+        kind = str(part.get("type") or "text")
         if kind in TEXTS and isinstance(part.get("text"), str):
             message.text += part["text"]
         elif kind in ("thinking", "reasoning"):
@@ -199,7 +199,7 @@ def seconds(value):
             value = float(value)
         except ValueError:
             return date_s(value)
-    if not isinstance(value, (int, float)) or not value == value:
+    if not isinstance(value, (int, float)) or not abs(value) < 1e20:
         raise Refused(f"the time is {value!r}; allowed: a number, or a date and time")
     for scale in (1e9, 1e6, 1e3):
         if abs(value) >= 1e8 * scale:   # 1973

@@ -9,6 +9,7 @@ import json
 import lzma
 import os
 import re
+import zlib
 
 from .trace import Refused
 
@@ -84,7 +85,11 @@ def rows(path, notes):
                     row = row_of(value(), f"{os.path.basename(path)}{at}")
                 if row is not None:
                     yield row
-    except (EOFError, lzma.LZMAError, OSError, csv.Error) as problem:
+    except (EOFError, lzma.LZMAError, zlib.error, OSError, csv.Error) as problem:
+        raise Refused(f"{path}: cannot be read: {problem}") from None
+    except Exception as problem:   # of packages, which have errors of their own
+        if type(problem).__name__ not in ("ZstdError", "ArrowInvalid"):
+            raise
         raise Refused(f"{path}: cannot be read: {problem}") from None
 
 
@@ -156,7 +161,10 @@ def _documents(path, file):
     at = text.index("[") + 1 if is_list else 0
     for number in itertools.count():
         at = BLANK.match(text, at).end()
-        if at >= len(text) or (is_list and text[at] == "]"):
+        while is_list and text[at : at + 1] == "]":   # another list may follow
+            at = BLANK.match(text, at + 1).end()
+            at = BLANK.match(text, at + 1).end() if text[at : at + 1] == "[" else at
+        if at >= len(text):
             return
         begin = at
         try:
@@ -174,7 +182,7 @@ def _is_chat(text):
         first, _ = json.JSONDecoder().raw_decode(text, start) if start >= 0 else ({}, 0)
     except (json.JSONDecodeError, RecursionError):
         return False
-    return isinstance(first, dict) and "role" in first and ("content" in first or "tool_calls" in first)
+    return text.count("[", 0, max(start, 0)) == 1 and isinstance(first, dict) and "role" in first and ("content" in first or "tool_calls" in first)
 
 
 def _csv(path, file):
@@ -189,6 +197,9 @@ def _csv(path, file):
     header = [name.strip() for name in next(reader)]
     if len(header) < 2:
         raise Refused(f"{path}: is neither JSON nor a table with a header")
+    twice = next((name for name in header if name and header.count(name) > 1), None)
+    if twice:
+        raise Refused(f"{path}: has two columns {twice}")
     for cells in reader:
         if cells:
             yield f":{reader.line_num}", lambda: _cells(header, cells)
@@ -198,7 +209,8 @@ def _cells(header, cells):
     if [cell.strip() for cell in cells] == header:
         raise Refused("repeats the header")
     if len(cells) != len(header):
-        raise Refused(f"has {len(cells)} cells for {len(header)} columns")
+        lines = 1 + sum(cell.count("\n") for cell in cells)
+        raise Refused(f"has {len(cells)} cells for {len(header)} columns" + (f" in {lines} lines, which a quote makes one row" if lines > 1 else ""))
     return dict(zip(header, cells))
 
 
@@ -206,7 +218,7 @@ def _parquet(path, file):
     table = needed("pyarrow.parquet", f"{path}: Parquet").ParquetFile(path)
     values = (value for batch in table.iter_batches(batch_size=256) for value in batch.to_pylist())
     for number, value in enumerate(values, 1):
-        yield f":{number}", lambda value=value: value
+        yield f":{number}", lambda value=value: {name: each if each == each else None for name, each in value.items()}   # NaN
 
 
 def frame_rows(frame):

@@ -11,6 +11,8 @@ MOST_TOKENS = 1 << 26
 LATEST_S = 1e9
 MOST_BYTES = 30 << 20
 MOST_KINDS, MOST_REASONS = 200, 20
+MOST_NAME = 200
+LABELS = ("system", "user", "assistant", "tool_call", "tool_result", "role", "synthesized")
 
 
 class Refused(Exception):
@@ -45,12 +47,19 @@ def lengths(job):
         raise Refused("has no answer")
     found = []
     for number, turn in enumerate(job.turns):
-        prompt, answer = (sum(segment[1] for segment in segments) for segments in (turn.prompt, turn.answer))
+        prompt, answer = (sum(_tokens(segment, number) for segment in segments) for segments in (turn.prompt, turn.answer))
         if turn.extends is not None:
             base = turn.extends if isinstance(turn.extends, int) else turn.extends[0]
             if not 0 <= base < number:
                 raise Refused(f"turn {number} extends {base}, which is no turn before it")
-            prompt += sum(found[base]) if isinstance(turn.extends, int) else turn.extends[1]
+            known = sum(found[base])
+            shared = known if isinstance(turn.extends, int) else turn.extends[1]
+            if not 0 <= shared <= known:
+                raise Refused(f"turn {number} extends {shared} tokens of turn {base}; allowed: from 0 to {known}, its prompt and answer")
+            prompt += shared
+        for wait in turn.after or ():
+            if not 0 <= wait < number:
+                raise Refused(f"turn {number} waits for {wait}, which is no turn before it")
         if not (prompt >= 1 and answer >= 1 and prompt + answer <= MOST_TOKENS):
             raise Refused(f"turn {number} has {prompt} tokens of prompt and {answer} of answer; allowed: from 1 each to {MOST_TOKENS} together")
         for name in ("gap_s", "start_s", "api_s"):
@@ -58,6 +67,17 @@ def lengths(job):
         found.append((prompt, answer))
     _check_seconds("arrival_s", job.arrival_s, 1e10)   # it may count from 1970
     return found
+
+
+def _tokens(segment, turn):
+    name, tokens, label = (*segment, "user")[:3]
+    if type(tokens) is not int or tokens < 0:
+        raise Refused(f"turn {turn} has a segment of {tokens!r} tokens; allowed: a whole number from 0")
+    if label not in LABELS:
+        raise Refused(f"turn {turn} has a segment with the label {label!r}; allowed: {', '.join(LABELS)}")
+    if name is not None and not (type(name) is int and 0 <= name < 1 << 63) and not (type(name) is str and 1 <= len(name.encode()) <= MOST_NAME):
+        raise Refused(f"turn {turn} has a segment with the id {str(name)[:40]!r}; allowed: a text of 1 to {MOST_NAME} bytes, a whole number from 0, or None")
+    return tokens
 
 
 def _check_seconds(what, value, most=LATEST_S):
@@ -97,7 +117,7 @@ class Notes:
         place = getattr(row, "place", row)
         try:
             yield
-        except (Refused, KeyError, ValueError, TypeError, AttributeError, IndexError, RecursionError) as problem:
+        except (Refused, KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as problem:
             why = f"has no {problem.args[0]}" if isinstance(problem, KeyError) else str(problem)[:200]
             if self.strict:
                 raise Refused(f"{place}: {why}") from problem
@@ -178,7 +198,7 @@ def _json(value):
 
 def _turn_line(turn):
     line = {}
-    if turn.extends is not None:
+    if turn.extends is not None and (isinstance(turn.extends, int) or turn.extends[1]):
         line["extends"] = turn.extends
     if turn.after is not None:
         line["after"] = turn.after
@@ -188,8 +208,7 @@ def _turn_line(turn):
     for name in ("agent", "tool"):
         if getattr(turn, name):
             line[name] = _name(getattr(turn, name))
-    line["prompt"] = turn.prompt
-    line["answer"] = turn.answer
+    line["prompt"], line["answer"] = ([segment for segment in segments if segment[1]] for segments in (turn.prompt, turn.answer))
     return line
 
 

@@ -7,6 +7,12 @@ def first(row, *names):
     return next((row[name] for name in names if row.get(name) not in (None, "")), None)
 
 
+def text(row, *names):
+    """A name, which may be a number; 0 is one."""
+    value = first(row, *names)
+    return "" if value is None else str(value)
+
+
 def count(row, *names, needed=True):
     value = first(row, *names)
     if value is None:

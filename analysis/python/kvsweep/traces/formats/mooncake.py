@@ -8,13 +8,14 @@ start_ms, api_ms: from the session's start, and the server's time; agent, tool: 
 the rows of a session are what each turn adds to the history.
 Cannot tell: texts, and which part of a prompt is the answer before it. An answer of 0 tokens may be a failure or a prefill alone.
 """
+import contextlib
 import itertools
 from fractions import Fraction
 
 from ..requests import Request, Requests
 from ..trace import Refused
 from . import converter
-from .fields import count, first, least, number
+from .fields import count, first, least, number, text
 
 USUAL, AHEAD = 512, 2000
 SIZES = (512, 16, 64, 128, 256, 32, 1024, 2048, 8, 4096, 1)
@@ -28,9 +29,10 @@ def _detect(row):
 
 def _block_size(rows):
     """The size of blocks that the ids of the first rows fit."""
-    named = [row["block_size"] for row in rows if row.get("block_size")]
-    if named:
-        return int(named[0]), None
+    for row in rows:
+        with contextlib.suppress(Refused):
+            if row.get("block_size"):
+                return max(1, count(row, "block_size")), None
     seen = [(len(row["hash_ids"]), row[key]) for row in rows if isinstance(row.get("hash_ids"), list) for key in IN if isinstance(row.get(key), (int, float))]
     for size in SIZES:
         if seen and sum(tokens // size <= ids <= -(-tokens // size) for ids, tokens in seen) > 0.9 * len(seen):
@@ -47,6 +49,8 @@ def _time_unit(rows):
         return Fraction(1, 10**9), "timestamps are nanoseconds since 1970"
     if max(times) >= 1e14:
         return Fraction(1, 10**6), "timestamps are microseconds since 1970"
+    if min(times) >= 1e9 and max(times) < 1e11:
+        return 1, "timestamps are seconds since 1970"
     if any(time % 1 for time in times) and max(times) - min(times) < 5 * len(times):
         return 1, "timestamps are seconds: as milliseconds, which they are named, more than 200 requests would come in a second"
     return Fraction(1, 1000), None
@@ -72,7 +76,7 @@ def requests(rows, context):
 
 
 def _request(row, unit_s, block, at, notes):
-    if int(row.get("block_size") or block) != block:
+    if row.get("block_size") and count(row, "block_size") != block:
         raise Refused(f"block_size is {row['block_size']}, that of the lines above {block}")
     prompt, answer = least(count(row, *IN), "prompts", notes), least(count(row, *OUT), "answers", notes)
     when = first(row, "timestamp", "created_time")
@@ -88,6 +92,6 @@ def _request(row, unit_s, block, at, notes):
     waits = row.get("wait_for") or []
     if not isinstance(waits, list):
         raise Refused("wait_for is no list of request ids")
-    return Request(str(row.get("request_id", f"line {at}")), prompt, answer, ids, str(row.get("session_id") or ""), [str(each) for each in waits],
-                   str(row.get("agent") or ""), None if when is None else Fraction(when) * unit_s, scaled["start_ms"], scaled["api_ms"],
-                   None if delay is None else delay / 1e3, str(row.get("tool") or ""), row.place)
+    return Request(str(row.get("request_id", f"line {at}")), prompt, answer, ids, text(row, "session_id"), [str(each) for each in waits],
+                   text(row, "agent"), None if when is None else Fraction(when) * unit_s, scaled["start_ms"], scaled["api_ms"],
+                   None if delay is None else delay / 1e3, text(row, "tool"), row.place)

@@ -6,7 +6,7 @@ schemas, part of the system message. turns[k]: of the k-th answer, exec_s: secon
 answer to a request; output_length: its tokens, where its text is not recorded (AIPerf, with timestamp in ms and text_input). Of Responses: instructions, input (a text or items: message, reasoning, function_call, function_call_output) and output.
 Cannot tell: times, unless messages have a timestamp or turns exec_s; tokens of images.
 """
-from ..messages import Chat, Message, messages_of, name_of
+from ..messages import Chat, Message, compact, estimate, messages_of, name_of
 from ..trace import Refused
 from . import converter
 from .fields import count, number
@@ -42,6 +42,10 @@ def chat(row, context):
         raise Refused("has no answer: nothing says how long it was")
     tools = body.get("tools") or body.get("functions") or []
     found = Chat(name_of(row), messages, tools=tools if isinstance(tools, list) else [tools])
+    if length and row.get("session_id") is not None:
+        seen = context.blocks_of("sessions").after
+        if seen.setdefault(str(row["session_id"]), row.place) != row.place:
+            notes.assume("further requests of a session are jobs of their own, without the delay between them", 1)
     if length and number(row, "timestamp") is not None:
         found.arrival_s = number(row, "timestamp") / 1e3   # as AIPerf has it beside a length
     _turns(body, found, notes)
@@ -53,6 +57,8 @@ def _answer(body, notes, place):
     response = body.get("response")
     response = response.get("body", response) if isinstance(response, dict) else body
     if isinstance(response.get("choices"), list) and response["choices"]:
+        if response["choices"][1:]:
+            notes.leave_out("further choices of an answer", "the first one is replayed", estimate(compact(response["choices"][1:])), place, len(response["choices"]) - 1)
         return messages_of([response["choices"][0]["message"]], notes, place)
     if response is not body and isinstance(response.get("content"), list):
         return messages_of([{"role": "assistant", "content": response["content"]}], notes, place)
