@@ -20,6 +20,7 @@ constexpr std::string_view kPolicyKeys = "policy.";
 /// Raised by hand when the engine's results change: older archives then no longer count as done.
 /// Where only some cells change, only theirs is.
 std::int64_t engine_abi(const ExperimentConfig& config) {
+  if (config.engine.tier.kind == engine::TierKind::offload) return 6;
   return config.policy.admission.max_programs > 0 ? 5 : 4;
 }
 
