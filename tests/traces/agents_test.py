@@ -18,7 +18,7 @@ def anthropic():
         expect_equal((trace.first["converter"], trace.answers), ("anthropic", [[89]]), "one request")
         expect(trace.labels(0, "prompt")["system"] > 600, "system and schemas")
     redacted = {**body, "messages": [CHAT[0], {"role": "assistant", "content": [{"type": "redacted_thinking", "data": "x" * 400}, {"type": "text", "text": ANSWER}]}]}
-    expect_equal(converted([redacted]).left_out("content parts of type redacted_thinking"), 1, "what nobody can read")
+    expect_equal(converted([redacted]).left_out("content parts of type redacted_thinking"), 1, "what cannot be read")
 
 
 @case("SWE-agent's files have the history once, its demonstration in the prompt, and the times of actions")

@@ -36,6 +36,8 @@ class Chats:
         answers = self._answers(chat)
         asked, answered = _times(chat, answers)
         times = [each for pair in zip(asked, answered) for each in pair if each is not None]
+        if times:
+            self.notes.assume("a message's time is when it was complete: a request is sent when its last input is")
         if times != sorted(times):
             self.notes.assume("chats have times that run backwards: such a lapse is 0 s", 1)
         path, job, arrival_s = [], Job(chat.name, arrival_s=asked[0] if chat.arrival_s is None else chat.arrival_s), asked[0]
