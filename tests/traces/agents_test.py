@@ -110,7 +110,8 @@ def claude_code():
     rows = [{"type": "summary", "summary": "s", "leafUuid": "u"}, log("user", "1", None, 0), {**log("assistant", "1b", "1", 4, (3, 100, 1)), "message": {**second["message"], "content": []}}, second,
             log("user", "3", "2", 8), log("assistant", "4", "3", 10, (10, 200, 30)), log("user", "5", "4", 40), log("assistant", "6", "5", 41, (20, 60, 5)),
             {**log("assistant", "7", "6", 42), "message": {"model": "<synthetic>", "content": []}}]
-    trace = converted(rows)
+    trace = converted([{"type": "file-history-snapshot", "messageId": "m", "snapshot": {}}, *rows])
+    expect_equal(trace.left_out("events of type file-history-snapshot"), 1, "the first line of most files")
     expect_equal((trace.first["converter"], trace.prompts, trace.answers), ("claudecode", [[103, 210, 80]], [[20, 30, 5]]), "lengths")
     expect_equal(trace.hits, [[0, 123, 60]], "hits: all of the turn before, and after an edit what the cache had")
     expect_equal((trace.of("gap_s"), trace.of("api_s"), trace.of("tool")), ([None, 3, 30], [5, 2, 1], ["Bash", None, None]), "times")

@@ -106,6 +106,15 @@ def lists():
         expect_equal(len(Trace(written(content, "lists.json")).jobs), 3, content[:60])
 
 
+@case("a first row of no format costs that row alone")
+def header():
+    trace = Trace(written([{"exported": "2026-01-01"}, *ROWS], "headed.jsonl"))
+    expect_equal((trace.first["converter"], len(trace.jobs), trace.left_out("rows that cannot be read")), ("mooncake", 3, 1), "a header")
+    chat = {"role": "user", "content": "x"}, {"role": "assistant", "content": "y"}
+    trace = Trace(written([{"instance_id": "i", "history": [[]]}, {"messages": chat}], "odd.jsonl"))
+    expect_equal((trace.first["converter"], len(trace.jobs), trace.left_out("rows that cannot be read")), ("openai", 1, 1), "an empty history")
+
+
 @case("what a converter of one's own gets wrong costs its jobs alone")
 def own():
     code = ("from kvsweep.traces import Job, Turn, converter\n@converter('own', lambda row: 'prompt' in row)\ndef job(row, context):\n"

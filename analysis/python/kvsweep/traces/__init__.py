@@ -1,6 +1,6 @@
 """Traces of others, as the one that kvsweep reads (docs/traces.md).
 
-    python3 -m kvsweep.traces FILE -o T.jsonl.gz     # what FILE is, is read off its first row
+    python3 -m kvsweep.traces FILE -o T.jsonl.gz     # what FILE is, is read off its first rows
     kvsweep.traces.convert("chats.json", "T.jsonl.gz", tokenizer="tokenizer.json")
     kvsweep.traces.from_frame(frame, "T.jsonl.gz")   # a data frame with the columns of any format, or of formats/table.py
 """
@@ -15,6 +15,9 @@ from .messages import Chat, Message
 from .trace import Job, Notes, Refused, TraceFile, Turn
 
 __all__ = ["Chat", "Job", "Message", "Refused", "Turn", "convert", "converter", "from_frame"]
+
+
+AHEAD = 20   # rows of a file in which one of a known format is looked for
 
 
 class Context:
@@ -72,7 +75,7 @@ def _convert(files, out, source, notes, format, tokenizer, template, rows, colum
 
 
 class _Rows:
-    """The rows of all files, which are of one format: that of the first row."""
+    """The rows of all files, which are of one format: that of the first row that has one."""
 
     def __init__(self, files, notes, format):
         self.files, self.notes, self.format, self.asked = files, notes, format, format is not None
@@ -81,16 +84,16 @@ class _Rows:
         unknown = None
         for path, rows in self.files:
             rows = self._readable(path, rows)
-            first = next(rows, None)
-            if first is None:
+            ahead = list(itertools.islice(rows, 1 if self.asked else AHEAD))
+            if not ahead:
                 continue
             try:
-                own = self.format if self.asked else formats.detected(first, path)
+                own = self.format if self.asked else formats.detected(ahead, path)
             except Refused as problem:
                 own, unknown = None, unknown or problem
             self.format = self.format or own
             if own is self.format and own is not None:
-                yield first
+                yield from ahead
                 yield from rows
             else:
                 self.notes.leave_out("files of another format", f"others are {self.format.name}" if self.format else "it is not known", place=os.path.basename(path))

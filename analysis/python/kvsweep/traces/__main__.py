@@ -15,7 +15,7 @@ def main(arguments=None):
     parser.add_argument("file", help="a file, plain, .gz, .xz, .zst or Parquet, or a folder of them")
     parser.add_argument("-o", "--output", help="the trace, .jsonl or .jsonl.gz")
     parser.add_argument("--check", action="store_true", help="describe and draw what is in the file")
-    parser.add_argument("--format", help="one of the formats below, or a Python file with a converter; else it is read off the first row")
+    parser.add_argument("--format", help="one of the formats below, or a Python file with a converter; else it is read off the first rows")
     parser.add_argument("--strict", action="store_true", help="refuse a file with a row that cannot be read, which is else counted and left out")
     parser.add_argument("--tokenizer", help="tokenizer.json or a rank file of tiktoken; without it, 4 bytes are a token")
     parser.add_argument("--template", help="the model's tokenizer_config.json or a jinja file; without it, Llama 3's framing")

@@ -1,6 +1,7 @@
 """The formats that are understood, one file each. A format is a function with a test that tells its rows from others'."""
 import importlib
 import importlib.util
+import itertools
 import os
 import pkgutil
 from dataclasses import dataclass
@@ -36,14 +37,15 @@ def known():
     return sorted(FORMATS.values(), key=lambda each: each.rank)
 
 
-def detected(row, path):
-    for each in known():
+def detected(rows, path):
+    """The format of the first of these rows that has one; the converter counts those before it."""
+    for row, each in itertools.product(rows, known()):
         try:
             if each.detect(row):
                 return each
-        except (TypeError, AttributeError, KeyError, IndexError):
+        except (TypeError, AttributeError, KeyError, IndexError, ValueError, StopIteration):
             continue
-    raise Refused(f"{path}: is of no known format; its first row has {', '.join(map(str, list(row)[:12]))}; known: {', '.join(each.name for each in known())}; "
+    raise Refused(f"{path}: is of no known format; its first row has {', '.join(map(str, list(rows[0])[:12]))}; known: {', '.join(each.name for each in known())}; "
                   "a table of turns names its columns by --columns")
 
 
