@@ -168,6 +168,9 @@ def listed():
     ask, answer = {"role": "user", "content": ASK}, {"role": "assistant", "content": ANSWER}
     trace = converted([{"messages": [ask], "response": {"choices": [{"message": answer}] * 3}}])
     expect_equal((trace.answers, trace.left_out("further choices of an answer")), ([[89]], 2), "choices")
+    trace = converted([{"messages": [ask], "response_format": {"type": "json_schema"}, "response": {"body": {"choices": [{"message": answer}], "usage": {"prompt_tokens": 7}}}}])
+    expect_equal((trace.answers, trace.left_out("usage"), trace.left_out("response_format")), ([[89]], 1, 1), "what stands beside messages")
+    expect_equal(converted([{"messages": [ask, answer], "conversations": [{"from": "human", "value": ASK}, {"from": "gpt", "value": "x"}]}]).left_out("key messages of rows"), 1, "two chats in a row")
     trace = converted([{"session_id": session, "text_input": ASK, "output_length": 5} for session in "aab"])
     expect(trace.assumes("1 further requests of a session"), "AIPerf's sessions")
     times = [{**message, "timestamp": time} for message, time in zip([ask, answer, ask, answer], (10, 12, 8, 20))]

@@ -11,6 +11,8 @@ from ..trace import Refused
 from . import converter
 from .fields import count, number
 
+ASIDE = {"usage": "lengths are counted from texts", "response_format": "whether the prompt holds it depends on the server"}
+
 
 def _detect(row):
     body = row.get("body") if isinstance(row.get("body"), dict) else row
@@ -40,6 +42,9 @@ def chat(row, context):
     messages += answer
     if not any(message.role == "assistant" for message in messages):
         raise Refused("has no answer: nothing says how long it was")
+    for key, why in ASIDE.items():
+        if body.get(key) or _response(body).get(key):
+            notes.leave_out(key, why, estimate(compact(body[key])) if key == "response_format" and body.get(key) else 0, row.place)
     tools = body.get("tools") or body.get("functions") or []
     found = Chat(name_of(row), messages, tools=tools if isinstance(tools, list) else [tools])
     if length and row.get("session_id") is not None:
@@ -52,10 +57,15 @@ def chat(row, context):
     return found
 
 
-def _answer(body, notes, place):
-    """The answer to a request that is recorded beside it."""
+def _response(body):
     response = body.get("response")
     response = response.get("body", response) if isinstance(response, dict) else body
+    return response if isinstance(response, dict) else {}
+
+
+def _answer(body, notes, place):
+    """The answer to a request that is recorded beside it."""
+    response = _response(body)
     if isinstance(response.get("choices"), list) and response["choices"]:
         if response["choices"][1:]:
             notes.leave_out("further choices of an answer", "the first one is replayed", estimate(compact(response["choices"][1:])), place, len(response["choices"]) - 1)

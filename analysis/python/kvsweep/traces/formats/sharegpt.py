@@ -29,5 +29,7 @@ def chat(row, context):
     if not any(message.role == "assistant" for message in messages):
         context.notes.leave_out("conversations without an answer", "there is nothing to replay", place=row.place)
         return None
+    if row.get("messages"):
+        context.notes.leave_out("key messages of rows", "the conversations beside it are read", place=row.place)
     tools = row.get("tools") or []
     return Chat(name_of(row), messages, tools=tools if isinstance(tools, list) else [tools])
