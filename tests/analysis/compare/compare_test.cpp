@@ -110,6 +110,17 @@ TEST_CASE("what follows from a named key may differ") {
              Contains("model: llama-3.1-8b and opt-13b; name it in --by"));
 }
 
+TEST_CASE(
+    "an engine whose results changed under one policy compares it with others, not with itself") {
+  ArchivedCells archive;
+  archive.add({{"policy", text("fcfs")}, {"engine_abi", whole(4)}}, 40);
+  archive.add({{"policy", text("cpu_offload")}, {"engine_abi", whole(6)}}, 80);
+  CHECK(within(archive).rows.at(0).ratio.value == Approx(2));
+  archive.add(
+      {{"policy", text("cpu_offload")}, {"engine_abi", whole(4)}, {"repeat.seed", whole(43)}}, 90);
+  CHECK_THAT(refusal(archive, kPolicyByRate), Contains("engine_abi: 6 and 4; the program"));
+}
+
 TEST_CASE("backends and emulated cards are never compared, even when they are named") {
   for (const std::string key : {"backend", "engine.emulate"}) {
     ArchivedCells archive;

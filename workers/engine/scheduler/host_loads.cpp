@@ -54,10 +54,11 @@ void SchedulerState::take_up(Request& request) {
 
 void SchedulerState::register_loaded(Request& request) {
   const int tokens = request.num_computed_tokens;
-  request.record_hits(request.prefix_hit_tokens, tokens - request.prefix_hit_tokens);
   kv.register_loaded(request);
   // The last token is always computed, because its logits are needed.
   request.num_computed_tokens = std::min(tokens, request.num_tokens() - 1);
+  request.record_hits(request.prefix_hit_tokens,
+                      request.num_computed_tokens - request.prefix_hit_tokens);
 }
 
 /// Returns a request with loaded KV to the queue without it, behind the head.
