@@ -113,6 +113,7 @@ TEST_CASE("the last token of a fully loaded prompt is recomputed", "[C5]") {
   CHECK(world.plan().scheduled[0].computed_before == 39);
   CHECK(world.hashed_blocks("a") == 2);
   CHECK(world.refs("a", 0) == 1);
+  CHECK(world["a"].host_hit_tokens == 39);  // what is computed was not found
 }
 
 TEST_CASE("a loaded prompt of whole blocks takes no further block", "[C6]") {
