@@ -58,22 +58,25 @@ class FittedSteps {
                   async ? analysis::StepFit::kAsyncSpan : 1);
   }
 
-  /// Puts those of servers that schedule like the cell's in place of the card's; what steps do not
-  /// tell stays as its profile has it. Throws NotRestored where none was fitted.
-  void put_in(backends::GpuProfile& gpu, const ConfiguredCell& cell) const {
-    const auto plane = of(is_async(cell)).plane(analysis::StepFit::count);
+  /// Puts those of servers that schedule like the cell's into the profile of its card; what steps
+  /// do not tell stays as it is there. Throws NotRestored where none was fitted.
+  void put_in(worker::Profiles& profiles, const ConfiguredCell& cell) const {
+    const bool async = is_async(cell);
+    const auto plane = of(async).plane(analysis::StepFit::count);
     if (!plane)
       throw NotRestored(std::string("no fitted cell schedules ") +
-                        (is_async(cell) ? "asynchronously" : "synchronously"));
-    backends::MeasuredFit fit =
-        gpu.servers[name_of_constants(cell) + (is_async(cell) ? ".async" : ".sync")];
+                        (async ? "asynchronously" : "synchronously"));
+    const std::string gpu = shown(cell.value("gpu")), server = name_of_constants(cell),
+                      name = server + (async ? ".async" : ".sync");
+    const auto& known = profiles.gpu(gpu).servers;
+    backends::MeasuredFit fit = known.contains(name) ? known.at(name) : backends::MeasuredFit{};
     fit.model = shown(cell.value("model"));
-    fit.server = name_of_constants(cell);
+    fit.server = server;
     fit.base_ms = plane->intercept * 1e3;
     fit.token_us = plane->slopes[analysis::StepFit::tokens] * 1e6;
     fit.kv_token_ns = plane->slopes[analysis::StepFit::kv_tokens] * 1e9;
     fit.pair_ps = plane->slopes[analysis::StepFit::pairs] * 1e12;
-    gpu.measured = fit;
+    profiles.set_server(gpu, name, fit);
   }
 
   void print(std::ostream& out) const {
@@ -101,16 +104,16 @@ struct Simulator {
   sweep::CellRecord run(const ConfiguredCell& cell, const FittedSteps* fitted) {
     std::vector<std::string> set{
         "policy=" + stand_in(cell, spec), "sim.cost_model=measured",
+        "sim.server=" + name_of_constants(cell),
         std::string("engine.async_scheduling=") + (is_async(cell) ? "true" : "false")};
-    if (fitted == nullptr) set.push_back("sim.server=" + name_of_constants(cell));
     set.insert(set.end(), options.set.begin(), options.set.end());
     worker::RunHooks hooks;
     hooks.record = sweep::RecordLevel::summary;
-    worker::ExperimentConfig config = restored(cell, set, profiles);
-    if (fitted != nullptr) fitted->put_in(config.gpu, cell);
+    if (fitted != nullptr) fitted->put_in(profiles, cell);
     sweep::CellRecord record = *cell.record;
     record.backend = "sim";
-    record.figures = worker::run_experiment(config, workloads, hooks).figures;
+    record.figures =
+        worker::run_experiment(restored(cell, set, profiles), workloads, hooks).figures;
     if (!(cell.figure("host_hit_rate") >= 0)) join_hits(record.figures);
     return record;
   }

@@ -1,6 +1,6 @@
 """A table of turns with named columns: CSV, Parquet or a data frame, a turn a row, in the order of a job's turns.
 
-Source: whoever made it; github.com/microsoft/vidur and Azure/AzurePublicDataset's Splitwise for the names that they use.
+Source: any table; github.com/microsoft/vidur and Azure/AzurePublicDataset's Splitwise for the names that they use.
 Columns: prompt_tokens, answer_tokens; job: rows of the same job are its turns (without it, each row is a job); new_tokens instead of prompt_tokens: the
 prompt is that of the turn before, its answer, and so many more; shared_tokens: how much of the prompt before it begins with; time: a date, or seconds
 since the start or 1970; gap_s: after the turn before; api_s; tool; agent. Columns whose names end with _ms, _us or _ns are in these units. --columns prompt_tokens=NAME,... names others. Known without it: vidur's
