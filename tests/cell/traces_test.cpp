@@ -330,6 +330,29 @@ TEST_CASE("a trace without times of its sessions has no recorded arrivals") {
   CHECK_THROWS_WITH(cell.run(), Catch::Matchers::Contains("does not say when its jobs began"));
 }
 
+TEST_CASE("each turn starts by what the trace says of it: its gap, or its start") {
+  const support::TempDir folder;
+  TraceText text;
+  text.job("a", {{{{"1", 64}}, 5, ", \"start_s\": 0"},
+                 {{{"1", 64}}, 5, ", \"start_s\": 300"},
+                 {{{"1", 64}}, 5, ", \"start_s\": 350, \"gap_s\": 7"},
+                 {{{"1", 64}}, 5, ", \"gap_s\": 9"},
+                 {{{"1", 64}}, 5}});
+  Cell cell = one_after_the_other(folder.write("t.jsonl", text.str()));
+  for (const auto& [pacing, third_s] : {std::pair("think", 7.0), std::pair("recorded", 50.0)}) {
+    INFO(pacing);
+    const auto starts = [&, pacing = pacing](const char* from) {
+      Cell paced = Cell(cell).set("workload.pacing", pacing).set("workload.gap_fallback_s", 4.0);
+      return times_between(paced.run(), from);
+    };
+    const auto after_start = starts("t_arrive_s"), after_end = starts("t_finish_s");
+    CHECK(after_start[0] == Approx(300));
+    CHECK((third_s == 7 ? after_end : after_start)[1] == Approx(third_s));
+    CHECK(after_end[2] == Approx(9));
+    CHECK(after_end[3] == Approx(4));
+  }
+}
+
 TEST_CASE("a trace with times needs no rate, and pacing follows the times that it has") {
   const support::TempDir folder;
   const auto jobs = [&](const std::string& gap) {
@@ -359,7 +382,8 @@ TEST_CASE("a trace without all times of arrival needs a rate") {
   Cell cell;
   cell.set("workload.kind", "trace").set("workload.path", folder.write("t.jsonl", text.str()));
   CHECK_THAT(cell.without("jps").refusal(),
-             Catch::Matchers::Contains("the key \"jps\" is missing"));
+             Catch::Matchers::Contains("the key \"jps\" is missing; it must be given, since 1 of "
+                                       "the 2 jobs of workload.path have no arrival_s"));
 }
 
 TEST_CASE("what the converter assumed goes with the result") {

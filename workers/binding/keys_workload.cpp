@@ -163,13 +163,12 @@ std::vector<KeyRow> rows_of_replays() {
   return {
       {.name = "workload.pacing",
        .type = OneOf{{"think", "recorded", "end_to_start"}},
-       .fallback =
-           computed("end_to_start for the preset agentx, recorded for a trace that has starts and "
-                    "no gaps, otherwise think"),
+       .fallback = computed("end_to_start for the preset agentx, otherwise think"),
        .where = kTraced,
        .says = "When a turn starts after what it waits for: after the client's recorded time, as "
                "long after the start of the turn before as it did, or after the recorded server's "
-               "idle time."},
+               "idle time. Turns of which the trace does not say that start after another of these "
+               "that it says."},
       {.name = "workload.gap_cap_s",
        .type = Real{0, 1e9},
        .fallback = optional("no cap, or 10 s for the preset agentx"),

@@ -54,7 +54,7 @@ workload::Pacing pacing_named(const std::string& name) {
 
 bool plays_agentx(ParamBinder& in) { return in.text("workload.preset") == "agentx"; }
 
-/// What the trace says of times decides defaults.
+/// Whether the trace says when its jobs arrive decides a default.
 workload::TraceCounts counts_of(ParamBinder& in, const std::string& path) {
   try {
     workload::LineReader lines(path);
@@ -68,13 +68,9 @@ RecordedTrace bind_trace(ParamBinder& in, const engine::SchedulerConfig& schedul
   const bool agentx = plays_agentx(in);
   RecordedTrace trace;
   trace.path = in.file("workload.path");
-  const workload::TraceCounts counts = counts_of(in, trace.path);
-  trace.has_arrivals = counts.jobs > 0 && counts.arrivals == counts.jobs;
-  const bool starts_alone = counts.gaps == 0 && counts.starts > 0;
+  trace.counts = counts_of(in, trace.path);
   workload::PlayRules& rules = trace.rules;
-  rules.pacing = pacing_named(in.text("workload.pacing", agentx         ? "end_to_start"
-                                                         : starts_alone ? "recorded"
-                                                                        : "think"));
+  rules.pacing = pacing_named(in.text("workload.pacing", agentx ? "end_to_start" : "think"));
   constexpr double kAgentxCap_s = 10;
   const auto cap = in.optional_number("workload.gap_cap_s");
   if (cap || agentx) rules.gap_cap_s = cap.value_or(kAgentxCap_s);
@@ -157,7 +153,7 @@ std::string usual_arrivals(ParamBinder& in, const std::string& kind, const Recor
   if (lists_requests(kind)) return "closed";
   if (trace == nullptr) return "poisson";
   if (plays_agentx(in)) return "live";
-  return trace->has_arrivals && !in.has("jps") ? "recorded" : "poisson";
+  return trace->missing_arrivals() == 0 && !in.has("jps") ? "recorded" : "poisson";
 }
 
 ArrivalConfig bind_arrivals(ParamBinder& in, const std::string& kind, const RecordedTrace* trace) {
@@ -176,6 +172,10 @@ ArrivalConfig bind_arrivals(ParamBinder& in, const std::string& kind, const Reco
     arrivals.kind = ArrivalConfig::Kind::trace;
     arrivals.trace_path = in.file("workload.arrival_trace");
   } else {
+    if (trace != nullptr && trace->missing_arrivals() > 0)
+      in.require("jps", "; it must be given, since " + std::to_string(trace->missing_arrivals()) +
+                            " of the " + std::to_string(trace->counts.jobs) +
+                            " jobs of workload.path have no arrival_s");
     bind_rate(in, arrivals, kind);
   }
   return arrivals;

@@ -44,7 +44,8 @@ TurnNeed need_of(const Job& job, std::size_t turn, int known_tokens, int shared_
 
 void set_gaps_of_agents(const workload::AgentPlace& place, JobNeed& need) {
   for (std::size_t turn = 1; turn < place.since_start.size() && turn < need.size(); ++turn)
-    need[turn - 1].since_start_s = engine::to_seconds(place.since_start[turn]);
+    if (const auto since = place.since_start[turn])
+      need[turn - 1].since_start_s = engine::to_seconds(*since);
 }
 
 }  // namespace

@@ -112,8 +112,8 @@ Nanos Client::due_at(const TurnAt& turn, Nanos now) const {
   if (workload_.agents.empty()) return now + job.turns[at - 1].gap;
   const workload::AgentPlace& place = workload_.agents[turn.job];
   if (at == 0) return now + place.lead;
-  if (place.since_start.empty()) return now + job.turns[at - 1].gap;
-  return std::max(now, latest_start_[turn.job] + place.since_start[at]);
+  const std::optional<Nanos> since = place.since_start[at];
+  return since ? std::max(now, latest_start_[turn.job] + *since) : now + job.turns[at - 1].gap;
 }
 
 namespace {

@@ -20,6 +20,7 @@
 #include "workers/workload/agent8.hpp"
 #include "workers/workload/request_list.hpp"
 #include "workers/workload/swe_smith_like.hpp"
+#include "workers/workload/trace/head.hpp"
 #include "workers/workload/trace/play.hpp"
 
 namespace worker {
@@ -32,7 +33,8 @@ using engine::InputError;
 /// A trace, and how it is replayed.
 struct RecordedTrace {
   std::string path;
-  bool has_arrivals = false;  // of all its jobs
+  workload::TraceCounts counts;
+  std::int64_t missing_arrivals() const { return counts.jobs - counts.arrivals; }
   workload::PlayRules rules;
 };
 

@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -70,15 +71,15 @@ struct TurnWait {
 
 /// The place of a job that is one agent of a program: its root, or a subagent.
 struct AgentPlace {
-  std::uint32_t program = 0;               // position among the programs
-  std::uint32_t root = 0;                  // the job of the program's root
-  int agent = 0;                           // number in the program; the root is 0
-  int parent = 0;                          // the agent that spawned it; the root's is 0
-  std::vector<int> numbers;                // of its turns among all turns of the program
-  std::vector<TurnWait> waits;             // by turn
-  engine::Nanos lead{0};                   // before its first turn, after what that waits for
-  std::vector<engine::Nanos> since_start;  // before each turn, after the start of the one before;
-                                           // empty: turns wait for their gap alone
+  std::uint32_t program = 0;    // position among the programs
+  std::uint32_t root = 0;       // the job of the program's root
+  int agent = 0;                // number in the program; the root is 0
+  int parent = 0;               // the agent that spawned it; the root's is 0
+  std::vector<int> numbers;     // of its turns among all turns of the program
+  std::vector<TurnWait> waits;  // by turn
+  engine::Nanos lead{0};        // before its first turn, after what that waits for
+  std::vector<std::optional<engine::Nanos>>
+      since_start;  // before each turn, after the start of the one before; unset: after its gap
 };
 
 /// The jobs to replay. Built once and read-only afterwards; the engine borrows the tokens.

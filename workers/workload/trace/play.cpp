@@ -110,10 +110,12 @@ class Pace {
     return time(std::min(uncapped_s(turn) * rules_.time_scale, rules_.gap_cap_s));
   }
 
-  /// After the start of `before`, of which a time beyond the cap is left out.
-  Nanos since(int before, int turn) const {
+  /// After the start of `before`, of which a time beyond the cap is left out. Unset where the turn
+  /// starts after its gap.
+  std::optional<Nanos> since(int before, int turn) const {
+    const bool has_gap = !std::isnan(at(turn).think_s) || !std::isnan(idle_s(turn));
     const double between = at(turn).start_s - at(before).start_s;
-    if (std::isnan(between)) return Nanos{0};
+    if (std::isnan(between) || (has_gap && rules_.pacing != Pacing::recorded)) return {};
     const double idle = uncapped_s(turn) * rules_.time_scale;
     return time(std::max(0.0, between * rules_.time_scale - idle) +
                 std::min(idle, rules_.gap_cap_s));
@@ -132,13 +134,13 @@ class Pace {
 
   /// From the last end of what the turn waits for to its start; unknown without their durations.
   double idle_s(int turn) const {
-    double latest = kUnrecorded;
+    double idle = at(turn).waits_for.empty() ? 0 : std::numeric_limits<double>::infinity();
     for (const int wait : at(turn).waits_for) {
-      const double end = at(wait).start_s + at(wait).api_s;
-      if (std::isnan(end)) return kUnrecorded;
-      latest = std::isnan(latest) ? end : std::max(latest, end);
+      const double after = at(turn).start_s - (at(wait).start_s + at(wait).api_s);
+      if (std::isnan(after)) return kUnrecorded;
+      idle = std::min(idle, std::max(0.0, after));
     }
-    return std::max(0.0, at(turn).start_s - latest);  // the NaN of a first turn becomes 0
+    return idle;
   }
 
   const TraceSession& session_;
@@ -223,8 +225,7 @@ class Player {
     } else if (index != place.root) {
       place.lead = pace.gap(number);
     }
-    if (rules_.pacing == Pacing::recorded)
-      place.since_start.push_back(last >= 0 ? pace.since(last, number) : Nanos{0});
+    place.since_start.push_back(last >= 0 ? pace.since(last, number) : std::nullopt);
     add_waits(from, excerpt, recorded, last, position, place);
     job.turns.push_back(turn);
     place.numbers.push_back(excerpt.number[static_cast<std::size_t>(number)]);

@@ -13,7 +13,7 @@ namespace workload {
 
 /// What the time before a turn is, after what it waits for.
 enum class Pacing : std::uint8_t {
-  think,         // the client's own time: a tool or a person
+  think,         // the client's own time, a tool or a person; else as the others have it
   recorded,      // the turn starts as long after its agent's previous one as it did
   end_to_start,  // the recorded server's idle time
 };

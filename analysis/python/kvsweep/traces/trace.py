@@ -69,12 +69,6 @@ def lengths(job):
     return found
 
 
-def _has_start_alone(job, number):
-    """Whether the time between a turn and those that it waits for can be told by starts alone."""
-    turn = job.turns[number]
-    return turn.start_s is not None and turn.gap_s is None and any(None in (job.turns[wait].start_s, job.turns[wait].api_s) for wait in turn.after or [number - 1])
-
-
 def _tokens(segment, turn):
     name, tokens, label = (*segment, "user")[:3]
     if type(tokens) is not int or tokens < 0:
@@ -141,7 +135,6 @@ class TraceFile:
         self.counts = dict.fromkeys(("jobs", "turns", "prompt_tokens", "answer_tokens", "arrivals", "gaps", "starts"), 0)
         self.names = {}   # how often each occurred
         self.arrivals, self.first_s = [], None
-        self.started = 0   # turns whose time is a start alone
         self.spool = tempfile.TemporaryFile("w+", encoding="utf-8", dir=os.path.dirname(os.path.abspath(self.path)))
 
     def add(self, job):
@@ -168,12 +161,9 @@ class TraceFile:
         counts["arrivals"] += job.arrival_s is not None
         counts["gaps"] += sum(turn.gap_s is not None for turn in job.turns)
         counts["starts"] += sum(turn.start_s is not None for turn in job.turns)
-        self.started += sum(_has_start_alone(job, number) for number in range(1, len(job.turns)))
 
     def finish(self, head, notes):
         """Puts the file in place, whole or not at all."""
-        if self.counts["gaps"] and self.started:
-            notes.assume("turns have a start and no gap, as others have one: they start at once, or as recorded with workload.pacing = \"recorded\"", self.started)
         if 0 < self.counts["arrivals"] < self.counts["jobs"]:
             notes.assume("jobs have no time of arrival, as others have one: jobs arrive by a rate (jps)", self.counts["jobs"] - self.counts["arrivals"])
         first = {"kvsweep_trace": VERSION, **head, "counts": self.counts, "left_out": notes.lines(), "assumed": notes.assumed()}
