@@ -1,5 +1,7 @@
 // Whole cells against servers that are real processes. The scripted server replays the documented
 // wire formats of vLLM and SGLang.
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <fstream>
 #include <iterator>
@@ -25,6 +27,15 @@ std::vector<nlohmann::json> lines_in(const std::string& path) {
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) bodies.push_back(nlohmann::json::parse(line));
   return bodies;
+}
+
+/// Whether a prompt that the server was sent has tokens that it generates.
+bool sent_back(const std::string& bodies) {
+  for (const auto& body : lines_in(bodies)) {
+    const auto prompt = body.at("prompt").get<std::vector<int>>();
+    if (std::ranges::search(prompt, std::array{100, 101, 102})) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -100,14 +111,26 @@ TEST_CASE("with generated chains the next prompt holds what the server generated
   ServerWorld world;
   world.scripted("vllm", "--requests " + world.file("bodies")).set("server.chain", "generated");
   const double generated = figure(world.run(), "prefix_hit_rate");
-  bool found = false;
-  for (const auto& body : lines_in(world.file("bodies"))) {
-    const auto prompt = body.at("prompt").get<std::vector<int>>();
-    for (std::size_t i = 0; i + 3 < prompt.size(); ++i)
-      found |= prompt[i] == 100 && prompt[i + 1] == 101 && prompt[i + 2] == 102;
-  }
-  CHECK(found);
+  CHECK(sent_back(world.file("bodies")));
   CHECK(generated > 0);
+}
+
+TEST_CASE("prompts of a trace hold what the server generated where they hold the recorded answer") {
+  for (const bool holds_it : {true, false}) {
+    ServerWorld world;
+    std::ofstream(world.file("t.jsonl"))
+        << R"({"kvsweep_trace": 1, "converter": "test", "counts": {"jobs": 1, "turns": 2, "prompt_tokens": )"
+        << (holds_it ? 130 : 110)
+        << R"(, "answer_tokens": 29, "arrivals": 0, "gaps": 0, "starts": 0}}
+{"job": "a", "turns": [{"prompt": [[1, 40]], "answer": [[null, 20]]}, )"
+        << R"({"extends": )" << (holds_it ? "0" : "[0, 40]")
+        << R"(, "prompt": [[2, 30]], "answer": [[null, 9]]}]})";
+    world.scripted("vllm", "--requests " + world.file("bodies")).set("server.chain", "generated");
+    world.drop("workload.").set("workload.kind", "trace");
+    world.set("workload.path", world.file("t.jsonl"));
+    CHECK(world.run().turns.rows() == 2);
+    CHECK(sent_back(world.file("bodies")) == holds_it);
+  }
 }
 
 TEST_CASE("vLLM is told the recorded tokens, and a cell whose answers hold others fails") {

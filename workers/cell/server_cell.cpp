@@ -87,19 +87,24 @@ class MetricsReader final : public server::HttpHandler {
 };
 
 /// The tokens of jobs whose answers are not the recorded ones throughout: the server's own, or ones
-/// that it can be made to generate.
+/// that it can be made to generate. A prompt has them where it holds what the job's turn before
+/// has.
 class OwnChains {
  public:
-  OwnChains(const workload::Workload& workload, const std::string& chain) : workload_(workload) {
-    if (workload.prompts)
-      throw InputError("server.chain \"" + chain +
-                       "\" needs a workload whose turns extend one another; " + workload.source +
-                       " makes its prompts otherwise");
-    for (const workload::Job& job : workload.jobs) tokens_.push_back(job.tokens);
-  }
+  explicit OwnChains(const workload::Workload& workload)
+      : workload_(workload), tokens_(workload.jobs.size()) {}
 
-  std::span<const engine::TokenId> prompt(const engine::RequestSpec& spec) const {
-    return std::span(tokens_[index(spec.job)]).first(spec.prompt.size());
+  /// Once for each turn, before its answer.
+  std::span<const engine::TokenId> prompt(const engine::RequestSpec& spec) {
+    std::vector<engine::TokenId>& own = tokens_[index(spec.job)];
+    const int reused =
+        workload_.jobs[index(spec.job)].turns[static_cast<std::size_t>(spec.turn)].reused_tokens;
+    if (spec.turn == 0) own.clear();
+    if (reused >= 0) own.resize(std::min(own.size(), static_cast<std::size_t>(reused)));
+    const auto fresh = spec.prompt.subspan(std::min(own.size(), spec.prompt.size()));
+    own.insert(own.end(), fresh.begin(), fresh.end());
+    for (const engine::TokenId id : spec.forced) own.push_back(forcible(id));
+    return std::span(own).first(spec.prompt.size());
   }
   std::span<const engine::TokenId> answer(const engine::RequestSpec& spec) const {
     return std::span(tokens_[index(spec.job)]).subspan(spec.prompt.size(), spec.forced.size());
@@ -114,40 +119,45 @@ class OwnChains {
         own[i] = answer[i];
     }
   }
+  void release(engine::JobId job) { tokens_[index(job)] = {}; }
   /// Puts ids that the server can be made to generate in place of others, in answers and thereby
   /// in later prompts.
   void make_forcible(server::Session& session) {
     std::set<engine::TokenId> used;
-    each_answer_token([&](engine::TokenId id) { used.insert(id); });
+    std::vector<engine::TokenId> made;
+    for (std::uint32_t job = 0; job < workload_.jobs.size(); ++job)
+      for (std::size_t turn = 0; turn < workload_.jobs[job].turns.size(); ++turn) {
+        const workload::Turn& of = workload_.jobs[job].turns[turn];
+        if (workload_.prompts) workload_.prompts->make(job, static_cast<int>(turn), made);
+        const auto answer = std::span(workload_.prompts ? made : workload_.jobs[job].tokens)
+                                .subspan(static_cast<std::size_t>(of.prompt_tokens),
+                                         static_cast<std::size_t>(of.output_tokens));
+        used.insert(answer.begin(), answer.end());
+      }
     const std::vector<engine::TokenId> can = session.forcible({used.begin(), used.end()});
     if (can.empty() && !used.empty())
       throw server::ServerFailed(
           "server.chain \"forced\": the server cannot be made to generate "
           "any token of the recorded answers");
     const std::set<engine::TokenId> good(can.begin(), can.end());
-    each_answer_token([&](engine::TokenId& id) {
-      if (good.contains(id)) return;
-      id = can[id % can.size()];
-      ++replaced_;
-    });
+    for (const engine::TokenId id : used)
+      if (!good.contains(id)) instead_[id] = can[id % can.size()];
   }
   /// Tokens whose ids the server did not send, or cannot be made to generate: others stand in their
   /// place.
   int replaced() const { return replaced_; }
 
  private:
-  template <class Visit>
-  void each_answer_token(Visit visit) {
-    for (std::size_t job = 0; job < tokens_.size(); ++job)
-      for (const workload::Turn& turn : workload_.jobs[job].turns)
-        for (engine::TokenId& id : std::span(tokens_[job])
-                                       .subspan(static_cast<std::size_t>(turn.prompt_tokens),
-                                                static_cast<std::size_t>(turn.output_tokens)))
-          visit(id);
+  engine::TokenId forcible(engine::TokenId id) {
+    const auto found = instead_.find(id);
+    if (found == instead_.end()) return id;
+    ++replaced_;
+    return found->second;
   }
 
   const workload::Workload& workload_;
-  std::vector<std::vector<engine::TokenId>> tokens_;  // by job
+  std::vector<std::vector<engine::TokenId>> tokens_;  // by job, of its last turn
+  std::map<engine::TokenId, engine::TokenId> instead_;
   int replaced_ = 0;
 };
 
@@ -166,7 +176,7 @@ class ServerCell {
                 [this](const engine::RequestSpec& spec) { send(spec); }) {
     if (config.server->chain == server::Chain::recorded) return;
     forced_ = config.server->chain == server::Chain::forced;
-    chains_.emplace(load.workload, forced_ ? "forced" : "generated");
+    chains_.emplace(load.workload);
     if (forced_) chains_->make_forcible(session);
   }
 
@@ -271,6 +281,7 @@ class ServerCell {
     running_.erase(found);
     if (forced_) require_forced(spec, turn.answer.ids);
     if (chains_ && !forced_) chains_->add(spec, turn.answer.ids);
+    if (chains_ && spec.last_turn) chains_->release(spec.job);
     const server::Answer& answer = turn.answer;
     recorder_.add({spec, turn.sent, turn.first_token, turn.last_token,
                    static_cast<int>(spec.prompt.size()), answer.tokens, turn.tokens_at_first,
