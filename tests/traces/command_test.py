@@ -31,6 +31,13 @@ def command():
     expect(first["counts"]["arrivals"] == 3, "counts")
 
 
+@case("a trace is not converted again")
+def again():
+    path = written(ROWS)
+    run(path, "-o", str(path) + ".gz")
+    expect_in("is a trace already", run(str(path) + ".gz", "-o", str(path) + ".again", code=2).stderr, "refusal")
+
+
 @case("the same input gives the same bytes")
 def repeatable():
     outs = [pathlib.Path(FOLDER.name) / name for name in ("one.jsonl.gz", "two.jsonl.gz")]

@@ -44,6 +44,14 @@ TEST_CASE("blank lines are skipped and still counted", "[json_lines]") {
         std::vector<NumberedLine>{{2, "one"}, {5, "two"}});
 }
 
+TEST_CASE("a byte order mark before the first line is no part of it", "[json_lines]") {
+  const support::TempDir folder;
+  CHECK(lines_of(folder.write("marked", "\xef\xbb\xbfone\n\xef\xbb\xbftwo\n")) ==
+        std::vector<NumberedLine>{{1, "one"}, {2, "\xef\xbb\xbftwo"}});
+  CHECK(lines_of(folder.write("blank", "\xef\xbb\xbf\none\n")) ==
+        std::vector<NumberedLine>{{2, "one"}});
+}
+
 TEST_CASE("a last line needs no line end", "[json_lines]") {
   const support::TempDir folder;
   CHECK(lines_of(folder.write("open", "one\ntwo")) ==

@@ -129,7 +129,10 @@ std::optional<std::string_view> LineReader::next_raw() {
 
 std::optional<std::string_view> LineReader::next() {
   for (;;) {
-    const std::optional<std::string_view> line = next_raw();
+    std::optional<std::string_view> line = next_raw();
+    constexpr std::string_view kByteOrderMark = "\xef\xbb\xbf";
+    if (line && place_.line == 1 && line->starts_with(kByteOrderMark))
+      line->remove_prefix(kByteOrderMark.size());
     if (!line || !blank(*line)) return line;
   }
 }

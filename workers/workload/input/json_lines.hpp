@@ -37,8 +37,8 @@ class LineReader {
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
-  /// The next line that is not blank, without its line end. Valid until the next call; empty
-  /// optional at the end of the file.
+  /// The next line that is not blank, without its line end and a byte order mark. Valid until the
+  /// next call; empty optional at the end of the file.
   std::optional<std::string_view> next();
   /// Place of the line that next() returned last.
   const InputPlace& place() const { return place_; }

@@ -49,6 +49,10 @@ class Chats:
             gap_s = chat.gaps.get(turn, _lapse(answered[turn - 1], asked[turn]) if turn else None)
             job.turns.append(Turn(prompt, answer, None if turn == 0 or keep == 0 else turn - 1 if keep is None else (turn - 1, keep), gap_s=gap_s,
                                   start_s=_lapse(arrival_s, asked[turn]), api_s=_lapse(asked[turn], answered[turn]), tool=tool_name(chat.messages[answers[turn]])))
+        for request in chat.requests:
+            later = self.job(request)
+            later.turns[0].start_s = _lapse(job.arrival_s, later.arrival_s)
+            job.turns += later.turns
         return job
 
     def _answers(self, chat):

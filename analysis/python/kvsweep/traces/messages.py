@@ -39,6 +39,8 @@ class Chat:
     tools: list = field(default_factory=list)   # schemas
     arrival_s: float = None
     gaps: dict = field(default_factory=dict)    # by turn: seconds after the turn before
+    requests: list = field(default_factory=list)   # chats of one answer each, the job's further turns, whose prompts are whole
+    place: str = None                           # where it was read
 
 
 def name_of(row, *keys):

@@ -45,6 +45,8 @@ def detected(rows, path):
                 return each
         except (TypeError, AttributeError, KeyError, IndexError, ValueError, StopIteration):
             continue
+    if "kvsweep_trace" in rows[0]:
+        raise Refused(f"{path}: is a trace already, which kvsweep reads as it is")
     raise Refused(f"{path}: is of no known format; its first row has {', '.join(map(str, list(rows[0])[:12]))}; known: {', '.join(each.name for each in known())}; "
                   "a table of turns names its columns by --columns")
 

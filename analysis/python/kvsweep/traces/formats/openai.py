@@ -43,7 +43,7 @@ def chat(row, context):
     if not any(message.role == "assistant" for message in messages):
         raise Refused("has no answer: nothing says how long it was")
     for key, why in ASIDE.items():
-        if body.get(key) or _response(body).get(key):
+        if body.get(key) or response_of(body).get(key):
             notes.leave_out(key, why, estimate(compact(body[key])) if key == "response_format" and body.get(key) else 0, row.place)
     tools = body.get("tools") or body.get("functions") or []
     found = Chat(name_of(row), messages, tools=tools if isinstance(tools, list) else [tools])
@@ -57,7 +57,7 @@ def chat(row, context):
     return found
 
 
-def _response(body):
+def response_of(body):
     response = body.get("response")
     response = response.get("body", response) if isinstance(response, dict) else body
     return response if isinstance(response, dict) else {}
@@ -65,7 +65,7 @@ def _response(body):
 
 def _answer(body, notes, place):
     """The answer to a request that is recorded beside it."""
-    response = _response(body)
+    response = response_of(body)
     if isinstance(response.get("choices"), list) and response["choices"]:
         if response["choices"][1:]:
             notes.leave_out("further choices of an answer", "the first one is replayed", estimate(compact(response["choices"][1:])), place, len(response["choices"]) - 1)
