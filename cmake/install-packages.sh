@@ -7,7 +7,7 @@ build_packages=(build-essential cmake ninja-build pkg-config git ca-certificates
                 libboost-program-options-dev libtomlplusplus-dev catch2 nlohmann-json3-dev libopenblas-dev
                 libcurl4-openssl-dev)
 # Tests that need one of these skip, saying so, where it is missing. The formatting is what clang-format 14 makes of it.
-test_packages=(clang-format-14 python3 python3-h5py python3-numpy python3-pandas python3-xarray python3-h5netcdf
+test_packages=(clang-format-14 python3 python3-pip python3-h5py python3-numpy python3-pandas python3-xarray python3-h5netcdf
                python3-matplotlib
                slurmctld slurmd slurm-client munge
                chromium)
@@ -172,6 +172,20 @@ want_packages() {
     [ ${#missing[@]} -eq 0 ] && return
   fi
   echo "Not installed, so what needs them is left out, and its tests skip: ${missing[*]}"
+}
+
+# want_from_pypi FOLDER PACKAGE...: in a folder of their own, which is kept; otherwise a note, for the tests that need them skip.
+want_from_pypi() {
+  local folder=$1
+  shift
+  [ ! -d "$folder" ] || return 0
+  echo "Installing from PyPI: $*"
+  if timeout 120 python3 -m pip install -q --retries 1 --timeout 10 --target "$folder.partial" "$@" >/dev/null 2>&1; then
+    mv "$folder.partial" "$folder"
+  else
+    rm -rf "$folder.partial"
+    echo "Not installed, so tests that need them skip: $*"
+  fi
 }
 
 # build_while_installing BUILD PACKAGE...: calls the function BUILD while the packages are installed, which it can do without, and once

@@ -7,13 +7,13 @@ import pathlib
 import subprocess
 import sys
 
-from world import FOLDER, PACKAGE, Trace, case, expect, expect_equal, expect_in, main, package, traces, written
+from world import FOLDER, PYTHONPATH, Trace, case, expect, expect_equal, expect_in, main, package, traces, written
 
 ROWS = [{"timestamp": 1000 * n, "input_length": 600, "output_length": 5, "hash_ids": [1, n]} for n in range(3)]
 
 
 def run(*arguments, code=0):
-    found = subprocess.run([sys.executable, "-B", "-m", "kvsweep.traces", *map(str, arguments)], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+    found = subprocess.run([sys.executable, "-B", "-m", "kvsweep.traces", *map(str, arguments)], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PYTHONPATH})
     expect_equal(found.returncode, code, f"exit code ({found.stderr})")
     return found
 
@@ -78,7 +78,7 @@ def inputs():
 def packages():
     for name, data, lacking in (("a.parquet", b"PAR1xxxx", "pyarrow"), ("a.jsonl.zst", b"\x28\xb5\x2f\xfdxxxx", "zstandard")):
         code = f"import sys; sys.modules[{lacking!r}] = None; from kvsweep.traces.__main__ import main; main()"
-        found = subprocess.run([sys.executable, "-B", "-c", code, str(written(data, name)), "--check"], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+        found = subprocess.run([sys.executable, "-B", "-c", code, str(written(data, name)), "--check"], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PYTHONPATH})
         expect_equal((found.returncode, found.stderr.count("\n")), (2, 1), found.stderr)
         expect_in(f"needs the Python package {lacking}, which is not installed", found.stderr, "message")
     data = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
@@ -141,7 +141,7 @@ def texts():
     ranks, model, config = written("eA== 0\n", "r.tiktoken"), written('{"model": {}}', "tokenizer.json"), written('{"chat_template": "x"}', "tokenizer_config.json")
     for option, path, lacking in ("--tokenizer", ranks, "tiktoken"), ("--tokenizer", model, "tokenizers"), ("--template", config, "jinja2"):
         code = f"import sys; sys.modules[{lacking!r}] = None; from kvsweep.traces.__main__ import main; main()"
-        found = subprocess.run([sys.executable, "-B", "-c", code, str(chat), "--check", option, str(path)], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+        found = subprocess.run([sys.executable, "-B", "-c", code, str(chat), "--check", option, str(path)], capture_output=True, text=True, env={**os.environ, "PYTHONPATH": PYTHONPATH})
         expect_equal((found.returncode, found.stderr.count("\n")), (2, 1), found.stderr)
         expect_in(f"needs the Python package {lacking}, which is not installed", found.stderr, "message")
     for option, content, sentence in (("--tokenizer", "x y z", "expected \"base64 rank\""), ("--tokenizer", "", "no ranks"), ("--template", "{}", "has no chat_template")):
@@ -153,7 +153,7 @@ def texts():
 def imports():
     code = ("import sys\nfor name in 'h5py numpy pandas matplotlib tiktoken tokenizers jinja2 pyarrow zstandard'.split(): sys.modules[name] = None\n"
             "from kvsweep.traces.__main__ import main\nmain()")
-    subprocess.run([sys.executable, "-B", "-c", code, str(written(ROWS)), "--check"], check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(PACKAGE)})
+    subprocess.run([sys.executable, "-B", "-c", code, str(written(ROWS)), "--check"], check=True, capture_output=True, env={**os.environ, "PYTHONPATH": PYTHONPATH})
 
 
 @case("the rows of a data frame are a trace, whatever numpy makes of them")

@@ -10,6 +10,8 @@ HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parent.parent
 PACKAGE = ROOT / "analysis" / "python"
 sys.path[:0] = [str(HERE.parent / "farm"), str(PACKAGE)]
+sys.path.append(str(ROOT / "build" / "python"))   # what run-tests installs
+PYTHONPATH = os.pathsep.join([str(PACKAGE), sys.path[-1]])
 from cases import case, expect, expect_equal, expect_in, main, skip  # noqa: E402, F401
 
 from kvsweep import traces  # noqa: E402
