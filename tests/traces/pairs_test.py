@@ -16,6 +16,8 @@ DRESSES = {   # one request each, whatever holds it
     "beside a chat": {"conversations": [{"from": "human", "value": ASK}], "chosen": {"from": "gpt", "value": ANSWER}, "rejected": {"from": "gpt", "value": "no"}},
     "transcript": {"chosen": f"\n\nHuman: {ASK}\n\nAssistant: {ANSWER}", "rejected": f"\n\nHuman: {ASK}\n\nAssistant: no"},
     "open transcript": {"prompt": f"\n\nHuman: {ASK}\n\nAssistant:", "completion": ANSWER},
+    "several": {"instruction": ASK, "completions": [{"model": "a", "response": ANSWER}, {"model": "b", "response": "no"}]},
+    "rated": {"prompt": ASK, "response_0": ANSWER, "response_1": "no", "better_response_id": 0},
     "completions": {"custom_id": "r", "body": {"prompt": ASK}, "response": {"body": {"choices": [{"text": ANSWER}]}}},
 }
 

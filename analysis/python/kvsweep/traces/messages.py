@@ -51,6 +51,15 @@ def name_of(row, *keys):
     return f"{row.place}" if getattr(row, "place", None) else "chat"
 
 
+def chat_of(row, messages, notes, name=None):
+    """A chat with what stands beside its messages: system prompts and schemas of tools."""
+    for key in ("system", "system_prompt", "instructions"):
+        if row.get(key):
+            messages = messages_of([{"role": "system", "content": row[key]}], notes, row.place) + messages
+    tools = row.get("tools") or row.get("functions") or []
+    return Chat(name or name_of(row), messages, tools=tools if isinstance(tools, list) else [tools], place=row.place)
+
+
 def messages_of(records, notes, place=None):
     """The messages of a list, or of its JSON text."""
     if isinstance(records, str):

@@ -115,6 +115,11 @@ def row_of(value, place):
     return row
 
 
+def with_inner(row, key):
+    """The row, and the fields of the object that it has under this key."""
+    return row_of({**row, **row[key]}, getattr(row, "place", None)) if isinstance(row.get(key), dict) else row
+
+
 def _text(data, encoding="utf-8-sig"):
     try:
         return data.decode(encoding)

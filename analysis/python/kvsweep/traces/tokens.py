@@ -18,7 +18,7 @@ O200K = "|".join([
 
 class Bytes:
     """Four bytes are a token."""
-    name, digest, specials = "4 bytes a token (no tokenizer file)", None, ()
+    name, digest = "4 bytes a token (no tokenizer file)", None
 
     def encode(self, text):
         data = text.encode()
@@ -32,8 +32,6 @@ class Bytes:
 
 class Ranks:
     """A rank file of tiktoken. Which pattern splits its texts is read off its size, or the file says it in its name."""
-    specials = ()
-
     def __init__(self, path, data):
         ranks = {}
         for number, line in enumerate(data.splitlines(), 1):
@@ -70,7 +68,6 @@ class HuggingFace:
         except Exception as problem:   # the package raises a plain Exception
             raise Refused(f"{path}: is no tokenizer.json: {problem}") from None
         self.name, self.digest = os.path.basename(path), hashlib.sha256(data).hexdigest()
-        self.specials = tuple(token.content for token in self.tokenizer.get_added_tokens_decoder().values())
 
     def encode(self, text):
         return array("I", self.tokenizer.encode(text, add_special_tokens=False).ids)

@@ -4,7 +4,7 @@ Source: docs.anthropic.com/en/api/messages and message-batches. messages: conten
 system: a text or blocks; tools: schemas; params: the request of a batch file; response, result.message or message: the answer.
 Cannot tell: times; tokens of images; what a redacted thinking block holds.
 """
-from ..sources import row_of
+from ..sources import row_of, with_inner
 from . import converter, openai
 
 BLOCKS = ("tool_use", "tool_result", "thinking", "redacted_thinking")
@@ -19,9 +19,7 @@ def _detect(row):
 @converter("anthropic", _detect, rank=5)
 def chat(row, context):
     """Anthropic messages, alone, with answers or of batches."""
-    found = row_of({**row, **row.get("params", {})}, row.place)
+    found = with_inner(row, "params")
     result = row.get("result") if isinstance(row.get("result"), dict) else row
     answer = next((each for each in (row.get("response"), result.get("message")) if isinstance(each, dict) and isinstance(each.get("content"), list)), None)
-    if answer:
-        found["response"] = answer
-    return openai.chat(found, context)
+    return openai.chat(row_of({**found, "response": answer}, row.place) if answer else found, context)

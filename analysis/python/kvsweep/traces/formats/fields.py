@@ -39,6 +39,11 @@ def least(value, what, notes):
     return max(value, 1)
 
 
+def lengths(row, prompt, answer, notes):
+    """Tokens of prompt and answer, by these names of their fields."""
+    return least(count(row, *prompt), "prompts", notes), least(count(row, *answer), "answers", notes)
+
+
 def number(row, name, needed=False):
     value = row.get(name)
     if value in (None, ""):

@@ -15,7 +15,7 @@ from fractions import Fraction
 from ..requests import Request, Requests
 from ..trace import Refused
 from . import converter
-from .fields import count, first, least, number, text
+from .fields import count, first, lengths, number, text
 
 USUAL, AHEAD = 512, 2000
 SIZES = (512, 16, 64, 128, 256, 32, 1024, 2048, 8, 4096, 1)
@@ -78,7 +78,7 @@ def requests(rows, context):
 def _request(row, unit_s, block, at, notes):
     if row.get("block_size") and count(row, "block_size") != block:
         raise Refused(f"block_size is {row['block_size']}, that of the lines above {block}")
-    prompt, answer = least(count(row, *IN), "prompts", notes), least(count(row, *OUT), "answers", notes)
+    prompt, answer = lengths(row, IN, OUT, notes)
     when = first(row, "timestamp", "created_time")
     ids = row.get("hash_ids")
     if ids is None:

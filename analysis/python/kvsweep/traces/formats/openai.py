@@ -6,7 +6,8 @@ schemas, part of the system message. turns[k]: of the k-th answer, exec_s: secon
 answer to a request; output_length: its tokens, where its text is not recorded (AIPerf, with timestamp in ms and text_input). Of Responses: instructions, input (a text or items: message, reasoning, function_call, function_call_output) and output.
 Cannot tell: times, unless messages have a timestamp or turns exec_s; tokens of images.
 """
-from ..messages import Chat, Message, compact, estimate, messages_of, name_of
+from ..messages import Message, chat_of, compact, estimate, messages_of
+from ..sources import with_inner
 from ..trace import Refused
 from . import converter
 from .fields import count, number
@@ -15,22 +16,18 @@ ASIDE = {"usage": "lengths are counted from texts", "response_format": "whether 
 
 
 def _detect(row):
-    body = row.get("body") if isinstance(row.get("body"), dict) else row
-    return "messages" in body or "text_input" in body or ("input" in body and isinstance(body["input"], list) and "output" in {**row, **body}) or isinstance(row.get("body"), dict) and "input" in body
+    body = with_inner(row, "body")
+    return "messages" in body or "text_input" in body or isinstance(body.get("input"), list) and "output" in body or body is not row and "input" in body
 
 
 @converter("openai", _detect, rank=6)
 def chat(row, context):
     """OpenAI messages and Responses: SWE-smith, batch files, logs of requests."""
-    body = {**row, **row["body"]} if isinstance(row.get("body"), dict) else row
-    notes = context.notes
+    body, notes = with_inner(row, "body"), context.notes
     if "messages" in body:
         messages = messages_of(body["messages"], notes, row.place)
     else:
         messages = items(body["input"] if "input" in body else body["text_input"], notes, row.place)
-    for key in ("system", "instructions"):
-        if body.get(key):
-            messages = messages_of([{"role": "system", "content": body[key]}], notes, row.place) + messages
     answer = _answer(body, notes, row.place)
     length = count(row, "output_length", "output_tokens", needed=False)
     if length and not answer and messages[-1].role != "assistant":
@@ -45,8 +42,7 @@ def chat(row, context):
     for key, why in ASIDE.items():
         if body.get(key) or response_of(body).get(key):
             notes.leave_out(key, why, estimate(compact(body[key])) if key == "response_format" and body.get(key) else 0, row.place)
-    tools = body.get("tools") or body.get("functions") or []
-    found = Chat(name_of(row), messages, tools=tools if isinstance(tools, list) else [tools])
+    found = chat_of(body, messages, notes)
     if length and row.get("session_id") is not None:
         seen = context.blocks_of("sessions").after
         if seen.setdefault(str(row["session_id"]), row.place) != row.place:
@@ -72,9 +68,8 @@ def _answer(body, notes, place):
         return messages_of([response["choices"][0]["message"]], notes, place)
     if response is not body and isinstance(response.get("content"), list):
         return messages_of([{"role": "assistant", "content": response["content"]}], notes, place)
-    if isinstance(response.get("output"), list):
-        return items(response["output"], notes, place)
-    return []
+    output = response.get("output") or []
+    return items([{"role": "assistant", "content": output}] if isinstance(output, str) else output if isinstance(output, list) else [output], notes, place)
 
 
 def items(items, notes, place):

@@ -8,20 +8,20 @@ Cannot tell: how a text was framed for the model.
 """
 import re
 
-from ..messages import REASONING, Chat, Message, compact, estimate, messages_of, name_of, seconds
-from ..sources import row_of
+from ..messages import REASONING, Message, chat_of, compact, estimate, messages_of, name_of, seconds
+from ..sources import with_inner
 from ..trace import Refused
 from . import converter, openai
 from .fields import count, first, text
 
-PROMPTS = ("prompt", "instruction", "question", "query", "problem", "input", "context")
-ANSWERS = ("completion", "chosen", "response", "output", "answer", "solution")
-ASIDE = ("system", "history", "tools", "conversations", "session_id", "timestamp", "body", "custom_id", "id", "prompt_id", "choices", *REASONING)
+PROMPTS = ("history", "prompt", "instruction", "question", "query", "problem", "input", "context")
+ANSWERS = ("completion", "chosen", "response", "output", "answer", "solution", "response_0", "response_a", "response_j", "completions", "responses")   # others are listed
+ASIDE = ("system", "system_prompt", "tools", "conversations", "session_id", "timestamp", "body", "custom_id", "id", "prompt_id", "choices", *REASONING)
 SPEAKER = re.compile(r"(?:^|\n\n)(Human|Assistant):[ \n]?")
 
 
 def _detect(row):
-    row = {**row, **row["body"]} if isinstance(row.get("body"), dict) else row
+    row = with_inner(row, "body")
     asks = any(isinstance(row.get(key), str) for key in PROMPTS) or isinstance(row.get("prompt"), list)
     return {"chosen", "rejected"} <= set(row) or asks and not {"messages", "conversations", "conversation"} & set(row) and (
         _answer(row) is not None or count(row, "output_tokens", "output_length", needed=False))
@@ -34,21 +34,27 @@ def rows(rows, context):
     for row in rows:
         chat = None
         with notes.reading(row):
-            chat = _chat(row_of({**row, **row["body"]}, row.place) if isinstance(row.get("body"), dict) else row, row.place, notes)
+            chat = _chat(with_inner(row, "body"), notes)
         if chat is not None and text(row, "session_id"):
             notes.assume("requests of a session are its turns in the order of their times, each with its whole prompt")
             sessions.setdefault(text(row, "session_id"), []).append(chat)
         elif chat is not None:
             yield chat
     for name, chats in sessions.items():
-        chats.sort(key=lambda chat: chat.messages[0].sent_s or 0)
+        chats.sort(key=lambda chat: next((message.sent_s for message in chat.messages if message.sent_s is not None), 0))
         chats[0].name, chats[0].requests = name, chats[1:]
         yield chats[0]
 
 
-def _chat(row, place, notes):
-    said = _answer(row)
+def _chat(row, notes):
+    said, place = _answer(row), row.place
+    if isinstance(said, list) and said and not (isinstance(said[0], dict) and {"role", "from"} & set(said[0])):   # several answers
+        if said[1:]:
+            notes.leave_out("further answers", "the first one is replayed", estimate(compact(said[1:])), place, len(said) - 1)
+        said = said[0] if isinstance(said[0], str) else first(said[0], "response", "text", "content")
     length = count(row, "output_tokens", "output_length", needed=False) if said is None else None
+    if not length and not isinstance(said, (str, list, dict)):
+        raise Refused(f"has the answer {said!r}; allowed: a text or messages")
     if isinstance(said, str) and not SPEAKER.match(said):
         said = {"role": "assistant", "content": said, **{key: row[key] for key in REASONING if row.get(key)}}
     answer = [Message("assistant", tokens=length)] if length else _messages(said, "assistant", notes, place)
@@ -57,8 +63,6 @@ def _chat(row, place, notes):
         messages = [message for message in messages if message.text.strip() not in "\n".join(each.text for each in answer)]
     elif not messages:
         raise Refused("has no prompt")
-    if row.get("system"):
-        messages = messages_of([{"role": "system", "content": row["system"]}], notes, place) + messages
     for key, value in row.items():
         if value and key == "rejected":
             notes.leave_out("rejected answers", "the chosen one is replayed", estimate(value if isinstance(value, str) else compact(value)))
@@ -66,8 +70,7 @@ def _chat(row, place, notes):
             notes.leave_out(f"key {key} of rows", "it is no part of the prompt that is known", estimate(value if isinstance(value, str) else compact(value)))
     messages += answer
     messages[0].sent_s = seconds(row.get("timestamp"))
-    tools = row.get("tools") or []
-    return Chat(name_of(row, "prompt_id"), messages, tools=tools if isinstance(tools, list) else [tools], place=place)
+    return chat_of(row, messages, notes, name_of(row, "prompt_id"))
 
 
 def _answer(row):
@@ -79,7 +82,7 @@ def _asked(row, notes, place):
     """The messages before the answer: a chat beside it, earlier pairs, the prompt."""
     if row.get("conversations"):
         return messages_of(row["conversations"], notes, place)
-    pairs = [Message(role, said) for pair in row.get("history") or () for role, said in zip(("user", "assistant"), pair)]
+    pairs = [Message(role, said) for pair in row.get("history") or () if isinstance(pair, (list, tuple)) for role, said in zip(("user", "assistant"), pair)]
     if isinstance(row.get("prompt"), (list, dict)):
         return pairs + _messages(row["prompt"], "user", notes, place)
     texts = [row[key] for key in PROMPTS if isinstance(row.get(key), str) and row[key]]

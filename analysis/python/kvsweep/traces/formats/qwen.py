@@ -7,7 +7,7 @@ Cannot tell: how long answers took, so that a turn's time is from start to start
 """
 from ..requests import Request, Requests
 from . import converter
-from .fields import count, least, number
+from .fields import lengths, number
 
 BLOCK = 16
 
@@ -23,7 +23,7 @@ def requests(rows, context):
 
 
 def _request(row, notes):
-    prompt, answer = least(count(row, "input_length"), "prompts", notes), least(count(row, "output_length"), "answers", notes)
+    prompt, answer = lengths(row, ("input_length",), ("output_length",), notes)
     parents = row["parent_chat_id"]
     parents = parents if isinstance(parents, list) else [parents]
     return Request(str(row["chat_id"]), prompt, answer, row.get("hash_ids"), waits=[str(each) for each in parents if each not in (None, -1, "-1", "")],

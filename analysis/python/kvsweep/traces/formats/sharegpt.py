@@ -5,7 +5,7 @@ conversations (or items): from: human, user, gpt, assistant, chatgpt, bing, bard
 and content; value: the text. system: a system prompt; tools: schemas, as JSON text.
 Cannot tell: times.
 """
-from ..messages import Chat, content_of, messages_of, name_of
+from ..messages import chat_of, content_of, messages_of
 from . import converter
 
 
@@ -24,12 +24,9 @@ def chat(row, context):
     if len(kept) < len(records):
         context.notes.leave_out("messages without a text", "the recording has null for them", count=len(records) - len(kept), place=row.place)
     messages = messages_of(kept, context.notes, row.place)
-    if row.get("system"):
-        messages = messages_of([{"role": "system", "content": row["system"]}], context.notes) + messages
     if not any(message.role == "assistant" for message in messages):
         context.notes.leave_out("conversations without an answer", "there is nothing to replay", place=row.place)
         return None
     if row.get("messages"):
         context.notes.leave_out("key messages of rows", "the conversations beside it are read", place=row.place)
-    tools = row.get("tools") or []
-    return Chat(name_of(row), messages, tools=tools if isinstance(tools, list) else [tools])
+    return chat_of(row, messages, context.notes)

@@ -10,7 +10,7 @@ Cannot tell: texts, tools, which part of a prompt is the answer before it, wheth
 from ..blocks import BlockPaths, check_fit, prompt_of
 from ..trace import Job, Refused, Turn
 from . import converter
-from .fields import count, least, number
+from .fields import lengths, number
 
 
 def _is_subagent(request):
@@ -79,7 +79,7 @@ class _Session:
         return last
 
     def _turn(self, request, name, after, start_s, gap_s, last):
-        tokens, answer = (least(count(request, *names), what, self.context.notes) for names, what in ((("in", "input_length"), "prompts"), (("out", "output_length"), "answers")))
+        tokens, answer = lengths(request, ("in", "input_length"), ("out", "output_length"), self.context.notes)
         if not isinstance(request.get("hash_ids"), list):
             raise Refused("a request has no hash_ids")
         check_fit(request["hash_ids"], tokens, self.size)
