@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/compare/derived.hpp"
 #include "analysis/compare/export_rows.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
@@ -63,6 +64,13 @@ void export_rows(sweep::ArchiveReader& reader, const std::vector<int>& rows,
   }
 }
 
+/// What summaries would lose of a cell that an earlier program ran.
+std::vector<sweep::Figure> derived_figures(sweep::ArchiveReader& archive, int row) {
+  ConfiguredCell cell(archive.cells()[static_cast<std::size_t>(row)]);
+  derive_figures(cell, archive, row);
+  return cell.derived;
+}
+
 int export_archive(const Options& options) {
   if (options.table || options.format || !options.only.empty() || !options.skip.empty())
     throw UsageError(
@@ -70,8 +78,11 @@ int export_archive(const Options& options) {
   if (!options.output) throw UsageError("--to-archive needs -o B.h5, the archive to write");
   if (std::filesystem::exists(std::filesystem::symlink_status(*options.output)))
     throw UsageError(options.output->string() + " exists already");
+  sweep::FurtherFigures further;
+  if (*options.to_archive < sweep::RecordLevel::jobs) further = derived_figures;
   using_files([&] {
-    sweep::write_at_level(options.arguments.front(), *options.to_archive, options.output->string());
+    sweep::write_at_level(options.arguments.front(), *options.to_archive, options.output->string(),
+                          further);
   });
   return kOk;
 }

@@ -1,9 +1,10 @@
 #pragma once
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <vector>
 
-#include "sweeps/tables/status.hpp"
+#include "sweeps/archive/reader.hpp"
 
 namespace sweep {
 
@@ -46,8 +47,13 @@ inline std::vector<std::string> archive_differences(const std::string& a, const 
 /// a result of a cell and what both store of it differs.
 void merge_archives(const std::string& a, const std::string& b, const std::string& target);
 
+/// Figures that follow from tables of a cell, by its row, and that its record lacks.
+using FurtherFigures = std::function<std::vector<Figure>(ArchiveReader& archive, int row)>;
+
 /// Writes the cells of an archive to `target`, which must not exist, with the tables of this level
-/// alone, as if they had been recorded at it. Throws ArchiveError.
-void write_at_level(const std::string& archive, RecordLevel level, const std::string& target);
+/// alone, as if they had been recorded at it. A cell that loses tables gets the further figures.
+/// Throws ArchiveError.
+void write_at_level(const std::string& archive, RecordLevel level, const std::string& target,
+                    const FurtherFigures& further = {});
 
 }  // namespace sweep

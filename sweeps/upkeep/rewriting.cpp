@@ -18,8 +18,11 @@ namespace {
 
 bool is_summary_of(const Note& note) { return note.name == kSummaryOf; }
 
-ShardContents at_level(ShardContents cell, RecordLevel level) {
+ShardContents at_level(ArchiveReader& archive, int row, RecordLevel level,
+                       const FurtherFigures& further) {
+  ShardContents cell = archive.load(row);
   if (cell.record.status != CellStatus::ok || cell.record.level <= level) return cell;
+  if (further) std::ranges::move(further(archive, row), std::back_inserter(cell.record.figures));
   keep_level(cell, level);
   cell.record.digest = content_digest(cell.record, std::as_const(cell).tables());
   return cell;
@@ -44,14 +47,15 @@ std::string digest_at(ShardContents cell, RecordLevel level) {
   return content_digest(cell.record, std::as_const(cell).tables());
 }
 
-void write_at_level(const std::string& archive, RecordLevel level, const std::string& target) {
+void write_at_level(const std::string& archive, RecordLevel level, const std::string& target,
+                    const FurtherFigures& further) {
   if (::access(target.c_str(), F_OK) == 0) throw ArchiveError(target + " exists already");
   ArchiveReader whole(archive);
   ArchiveIndex index;
   index.head = {whole.sweep_name(), whole.spec_text(), whole.created_utc(), whole.tool_version()};
   index.provenance = whole.provenance();
   const auto contents_of = [&](std::size_t i) {
-    return at_level(whole.load(static_cast<int>(i)), level);
+    return at_level(whole, static_cast<int>(i), level, further);
   };
   for (std::size_t i = 0; i < whole.cells().size(); ++i)
     index.cells.push_back(contents_of(i).record);

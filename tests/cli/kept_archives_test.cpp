@@ -55,11 +55,11 @@ TEST_CASE("every kept archive is whole, and claims and the report read it") {
   }
 }
 
-TEST_CASE("what is kept takes at most 20 MB of a clone") {
+TEST_CASE("what is kept takes at most 10 MB of a clone") {
   std::uintmax_t bytes = 0;
   for (const auto& entry : fs::directory_iterator(kSource / "sweeps/measured"))
     bytes += entry.file_size();
-  CHECK(bytes <= 20'000'000);
+  CHECK(bytes <= 10'000'000);
 }
 
 TEST_CASE("the studies state the mean completion time of every kept cell") {
@@ -88,10 +88,19 @@ TEST_CASE("simulated cells are held against kept summaries, which have no steps 
                      "jps=6,repeat=0", "--archive", "sim.h5"});
   const Outcome alone = program.run({"fit", kept});
   CHECK(alone.exit_code == 2);
-  CHECK(alone.err.find("is stored at the level jobs, without its steps") != std::string::npos);
+  CHECK(alone.err.find("is stored at the level summary, without its steps") != std::string::npos);
   const Outcome beside = must_run(program, {"fit", kept, "sim.h5"});
   CHECK(beside.out.find("12 cells are summaries, which have no steps to fit") != std::string::npos);
   CHECK(beside.out.find("[measured]") == std::string::npos);
   CHECK(beside.out.find("policy=cpu_offload jps=6 dram_gib=64") != std::string::npos);
   CHECK(beside.out.find("regret") != std::string::npos);
+}
+
+TEST_CASE("a summary of an older result has the tail that its jobs told") {
+  const Program program;
+  const std::string kept = (kSource / "sweeps/measured/order-or-pins-h100.h5").string();
+  must_run(program, {"export", kept, "--to-archive", "summary", "-o", "s.h5"});
+  const Outcome before = must_run(program, {"table", kept});
+  CHECK(before.out.find("p99 first token") != std::string::npos);
+  CHECK(must_run(program, {"table", "s.h5"}).out == before.out);
 }
