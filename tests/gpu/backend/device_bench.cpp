@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <deque>
 #include <stdexcept>
 
 #include "tests/cpu/random_serving.hpp"
@@ -17,29 +18,55 @@ using cpu_test::Serving;
 using engine::CopyDirection;
 using engine::CopyId;
 
-/// Records the device's samples and logits of every row.
+/// Records the device's samples and logits of every row. Of a step that is launched behind another
+/// it reads the logits before the next one overwrites them.
 class Recorded final : public engine::Backend {
  public:
   explicit Recorded(backends::cuda::GpuBackend& backend) : backend_(backend) {}
   engine::StepResult execute(const engine::StepPlan& plan) override {
     const engine::StepResult result = backend_.execute(plan);
-    const std::vector<float> logits = backend_.logits();
-    const std::size_t vocab = result.sampled.empty() ? 0 : logits.size() / result.sampled.size();
-    std::size_t row = 0;
-    for (const engine::ScheduledRequest& share : plan.scheduled) {
-      if (!share.samples) continue;
-      const engine::Request& request = *share.request;
-      const auto first = logits.begin() + static_cast<std::ptrdiff_t>(row * vocab);
-      rows[{static_cast<int>(index(request.spec.job)), request.spec.turn, request.num_outputs()}] =
-          {result.sampled[row], {first, first + static_cast<std::ptrdiff_t>(vocab)}};
-      ++row;
-    }
+    keep_logits(plan);
+    keep_tokens(result);
+    return result;
+  }
+  void launch(const engine::StepPlan& plan) override {
+    backend_.launch(plan);
+    backends::cuda::check(cudaDeviceSynchronize(), "waiting for a launched step");
+    keep_logits(plan);
+  }
+  engine::StepResult wait() override {
+    const engine::StepResult result = backend_.wait();
+    keep_tokens(result);
     return result;
   }
   DeviceBench::Rows rows;
 
  private:
+  void keep_logits(const engine::StepPlan& plan) {
+    std::vector<DeviceBench::Where>& step = in_flight_.emplace_back();
+    for (const engine::ScheduledRequest& share : plan.scheduled) {
+      const engine::Request& request = *share.request;
+      if (share.samples)
+        step.emplace_back(static_cast<int>(index(request.spec.job)), request.spec.turn,
+                          request.num_outputs() + share.in_flight);
+    }
+    const std::vector<float> logits = backend_.logits();
+    const std::size_t vocab = step.empty() ? 0 : logits.size() / step.size();
+    auto first = logits.begin();
+    for (const DeviceBench::Where& where : step) {
+      const auto last = first + static_cast<std::ptrdiff_t>(vocab);
+      rows[where].logits.assign(first, last);
+      first = last;
+    }
+  }
+  void keep_tokens(const engine::StepResult& result) {
+    const std::vector<DeviceBench::Where> step = std::move(in_flight_.front());
+    in_flight_.pop_front();
+    for (std::size_t row = 0; row < step.size(); ++row) rows[step[row]].token = result.sampled[row];
+  }
+
   backends::cuda::GpuBackend& backend_;
+  std::deque<std::vector<DeviceBench::Where>> in_flight_;  // the rows of each step, oldest first
 };
 
 /// The device's part of a cell, with its own host memory if there is a tier.
