@@ -3,11 +3,11 @@
 #include <optional>
 
 #include "tests/engine/support/fuzz_case.hpp"
+#include "tests/engine/support/host_slots.hpp"
 #include "tests/engine/support/seeds.hpp"
 #include "tests/policies/naive_host_eviction.hpp"
 #include "tests/support/catch.hpp"
 #include "workers/engine/base/block_hash.hpp"
-#include "workers/engine/cache/host_pool.hpp"
 #include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
 #include "workers/policies/factory.hpp"
@@ -65,7 +65,7 @@ class HostFuzz {
     int computed = 0;  // blocks of the turn
     int used = 0;      // contents
     Tokens context;
-    std::vector<HostSlot> held;
+    std::vector<int> held;  // contents
   };
 
   static Nanos gap(engine::JobId job, int turn) {
@@ -119,10 +119,11 @@ class HostFuzz {
     const auto prompt = contents(*of.turn, of.turn->num_prompt() / kFuzzBlock / slot_blocks_);
     model_->looked_up(prompt);
     for (const int content : prompt) {
-      const auto slot = pool_->find(ids_[static_cast<std::size_t>(content)]);
-      if (!slot) break;
-      hold(*slot);
-      of.held.push_back(*slot);
+      const ContentId id = ids_[static_cast<std::size_t>(content)];
+      if (!pool_->has(id)) break;
+      std::erase(released_, content);
+      pool_->begin_read(id);
+      of.held.push_back(content);
     }
   }
   /// Computes some blocks, generates a token, or lets go of what was looked up.
@@ -169,40 +170,40 @@ class HostFuzz {
   }
 
   // What happens to slots.
-  void hold(HostSlot slot) {
-    std::erase(released_, in_slot_.at(index(slot)));
-    pool_->hold(slot);
-  }
+  /// What a load finds invalid leaves when the last lookup lets go of it.
   void let_go(Job& of) {
-    for (const HostSlot slot : of.held) {
-      if (dice_.one_in(20)) lose(slot);
-      pool_->release(slot);
-      const auto content = in_slot_.find(index(slot));
-      if (pool_->holders(slot) == 0 && content != in_slot_.end())
-        released_.push_back(content->second);
+    for (const int content : of.held) {
+      const ContentId id = ids_[static_cast<std::size_t>(content)];
+      const engine::HostEntry& entry = *pool_->find(id);
+      const bool last = entry.readers == 1;
+      const bool intact = !dice_.one_in(20);
+      const bool stays = intact && !entry.lost;
+      const HostSlot slot = pool_->slot_of(entry);
+      pool_->end_read(slot, intact);
+      if (!last) continue;
+      if (stays) {
+        released_.push_back(content);
+      } else {
+        model_->invalid(content);
+        in_slot_.erase(index(slot));
+      }
     }
     of.held.clear();
   }
-  /// A load finds the content invalid.
-  void lose(HostSlot slot) {
-    const auto content = in_slot_.find(index(slot));
-    if (content == in_slot_.end()) return;
-    pool_->unpublish(slot);
-    model_->invalid(content->second);
-    in_slot_.erase(content);
-  }
   void store(int content) {
     const ContentId id = ids_[static_cast<std::size_t>(content)];
-    if (pool_->has_or_expects(id) || pool_->num_free() == 0) return;
-    const bool evicts = pool_->would_evict();
-    if (rule_ && evicts != (static_cast<int>(released_.size()) == pool_->num_free()))
-      throw std::logic_error("content is evicted while a slot is empty");
-    const int expected = evicts ? model_->victim(released_) : -1;
-    const HostSlot slot = pool_->reserve(id, {}, now_).slot;
-    if (evicts) check_victim(slot, expected);
-    if (dice_.one_in(10)) return pool_->abandon(slot);
-    pool_->publish(slot);
-    in_slot_[index(slot)] = content;
+    if (pool_->knows(id)) return;
+    const bool evicts = pool_->num_used() == slots_;
+    const int expected = evicts && !released_.empty() ? model_->victim(released_) : -1;
+    const auto slot = pool_->reserve(id, now_);
+    if (slot.has_value() == (evicts && released_.empty()))
+      throw std::logic_error("a slot is taken exactly where one is empty or can be emptied");
+    if (!slot) return;
+    if (evicts) check_victim(*slot, expected);
+    const bool intact = !dice_.one_in(10);
+    pool_->end_write(*slot, intact);
+    if (!intact) return;
+    in_slot_[index(*slot)] = content;
     released_.push_back(content);
     model_->stored(content);
   }
@@ -224,7 +225,7 @@ class HostFuzz {
   std::optional<policies::ToolCalls> calls_;
   std::unique_ptr<engine::HostEviction> rule_;
   engine::PrefixCache numbers_{2};
-  std::optional<engine::HostPool> pool_;
+  std::optional<HostSlots> pool_;
   std::unique_ptr<naive::HostRule> model_;
   std::map<int, Job> jobs_;
   std::deque<Request> turns_;

@@ -3,17 +3,16 @@
 #include <deque>
 #include <map>
 
+#include "tests/engine/support/host_slots.hpp"
 #include "tests/engine/support/tokens.hpp"
 #include "tests/support/catch.hpp"
 #include "workers/engine/base/block_hash.hpp"
 #include "workers/engine/base/errors.hpp"
-#include "workers/engine/cache/host_pool.hpp"
 #include "workers/policies/factory.hpp"
 
 using namespace support;
 using namespace std::chrono_literals;
 using engine::ContentId;
-using engine::HostPool;
 using engine::HostSlot;
 using engine::Nanos;
 using engine::Request;
@@ -64,8 +63,7 @@ struct HostWorld {
     for (const ContentId content : number(turn.spec.prompt)) store(content);
   }
   void store(ContentId content) {
-    if (pool->has_or_expects(content)) return;
-    pool->publish(pool->reserve(content, {}, now).slot);
+    if (!pool->knows(content)) pool->end_write(pool->reserve(content, now).value());
   }
   /// The contents of the full blocks.
   std::vector<ContentId> number(std::span<const engine::TokenId> tokens) {
@@ -83,9 +81,9 @@ struct HostWorld {
     std::string order;
     auto left = names;
     for (int stream = 1000; !left.empty(); ++stream) {
-      pool->reserve(number(tokens(kHostBlock, stream)).front(), {}, now);
+      pool->reserve(number(tokens(kHostBlock, stream)).front(), now);
       std::erase_if(left, [&](const auto& name) {
-        if (pool->find(name.second)) return false;
+        if (pool->has(name.second)) return false;
         order += (order.empty() ? "" : " ") + name.first;
         return true;
       });
@@ -99,7 +97,7 @@ struct HostWorld {
   std::unique_ptr<engine::QueueOrder> order;
   std::unique_ptr<engine::HostEviction> rule;
   engine::PrefixCache contents{2};
-  std::optional<HostPool> pool;
+  std::optional<HostSlots> pool;
 };
 
 /// ARC over content named by letters, as vLLM's offloading manager calls it.
@@ -112,7 +110,7 @@ struct ArcWorld : HostWorld {
   std::string left(const std::string& names) {
     std::string stored;
     for (const char name : names)
-      if (pool->find(content(name))) stored += name;
+      if (pool->has(content(name))) stored += name;
     return stored;
   }
 };
@@ -156,11 +154,10 @@ TEST_CASE("arc evicts frequent content once enough recent content was missed") {
 TEST_CASE("arc does not evict what a load holds") {
   ArcWorld world(2);
   for (const char name : {'a', 'b'}) world.insert(name);
-  const HostSlot a = *world.pool->find(world.content('a'));
-  world.pool->hold(a);
+  const HostSlot a = world.pool->begin_read(world.content('a'));
   world.insert('c');
   CHECK(world.left("abc") == "ac");
-  world.pool->release(a);
+  world.pool->end_read(a);
   world.insert('d');
   CHECK(world.left("acd") == "cd");
 }
@@ -214,13 +211,11 @@ TEST_CASE("content that a copy invalidates leaves its slot to the next store") {
     HostWorld world(2, rule, {1s});
     world.serve(0, tokens(2 * kHostBlock, 1));
     const auto stored = world.number(tokens(2 * kHostBlock, 1));
-    const HostSlot bad = *world.pool->find(stored[1]);
-    world.pool->hold(bad);
-    world.pool->unpublish(bad);
-    world.pool->release(bad);
+    const HostSlot bad = world.pool->begin_read(stored[1]);
+    world.pool->end_read(bad, false);
     const ContentId fresh = world.number(tokens(kHostBlock, 2)).front();
-    if (world.rule) CHECK(index(world.pool->reserve(fresh, {}).slot) == index(bad));
-    CHECK(world.pool->find(stored[0]).has_value());
+    if (world.rule) CHECK(index(world.pool->reserve(fresh).value()) == index(bad));
+    CHECK(world.pool->has(stored[0]));
   }
 }
 

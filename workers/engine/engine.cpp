@@ -100,8 +100,7 @@ const StepTrace& Engine::step(Nanos until) {
 /// trace would show the pinned blocks meanwhile.
 Nanos Engine::wakeup() const {
   if (pins_.num_changes() != pin_changes_shown_ || !flights_.empty()) return clock_.now();
-  const Prefetching* prefetching = tier_->prefetching();
-  return std::min(pins_.next_expiry(), prefetching ? prefetching->wakeup() : Nanos::max());
+  return std::min(pins_.next_expiry(), connector_ ? connector_->wakeup() : Nanos::max());
 }
 
 const StepTrace& Engine::wake() {

@@ -3,8 +3,8 @@
 
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/cache/host_eviction.hpp"
-#include "workers/engine/step/pin_rules.hpp"
 #include "workers/engine/step/queue_order.hpp"
+#include "workers/engine/step/retention.hpp"
 #include "workers/policies/admission/config.hpp"
 #include "workers/policies/estimators/config.hpp"
 #include "workers/policies/estimators/parameters.hpp"

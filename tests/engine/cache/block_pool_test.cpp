@@ -21,7 +21,7 @@ struct PoolWorld {
   }
   Ids take(int count) {
     Ids ids;
-    for (int i = 0; i < count; ++i) ids.push_back(static_cast<int>(engine::index(pool.take())));
+    pool.take(count, [&](BlockId b) { ids.push_back(static_cast<int>(engine::index(b))); });
     return ids;
   }
   void release(const Ids& ids) {

@@ -97,8 +97,9 @@ void FuzzDriver::check_end() {
     if (world_.tier.busy()) throw std::logic_error("copies never end");
   }
   // A plugin may expect a turn in a hundred years.
-  engine::Prefetching* ahead = world_.tier.prefetching();
-  if (ahead != nullptr && ahead->wakeup() > world_.now() + std::chrono::hours(1000))
+  engine::Connector* ahead = world_.tier.connector();
+  if (ahead != nullptr && ahead->wakeup() < engine::Nanos::max() &&
+      ahead->wakeup() > world_.now() + std::chrono::hours(1000))
     while (ahead->release_prefetched(engine::KvReason::pressure_run, world_.now())) {
     }
   if (world_.pins.count() > 0) throw std::logic_error("pins outlive all jobs");

@@ -111,8 +111,8 @@ void Invariants::check_waiting() const {
   for (const Request* r : all_of(scheduler_.loading()))
     require((r->status == engine::RequestStatus::loading ||
              (tier_.connector() != nullptr && r->status == engine::RequestStatus::loaded)) &&
-                (!r->blocks.empty() || tier_.busy()),
-            "what loads has blocks to load into, or waits for a copy that is under way");
+                !r->blocks.empty(),
+            "what loads has blocks to load into");
   for (const Request* r : order_.in_service_order()) {
     if (r->status == engine::RequestStatus::loaded) {
       require(!r->blocks.empty() && r->num_computed_tokens > 0, "what has been loaded is kept");
@@ -146,9 +146,9 @@ void Invariants::check_blocks() const {
   std::vector<int> holders(static_cast<std::size_t>(kv_config_.num_blocks));
   for (const Request* r : this->holders())
     for (const BlockId b : r->blocks) ++holders[engine::index(b)];
-  const engine::Prefetching* prefetching = tier_.prefetching();
+  engine::Connector* const connected = tier_.connector();
   for (std::uint32_t b = 1; b < holders.size(); ++b)
-    holders[b] += kv_.copies(BlockId{b}) + (prefetching ? prefetching->kept(BlockId{b}) : 0);
+    holders[b] += kv_.copies(BlockId{b}) + (connected ? connected->kept(BlockId{b}) : 0);
   for (const auto& [job, blocks] : pinned_)
     for (const BlockId b : blocks) ++holders[engine::index(b)];
   for (const BlockId b : scheduler_.ended_in_batch()) ++holders[engine::index(b)];

@@ -45,6 +45,9 @@ class MockTier : public engine::NoTier, public engine::Connector {
   void on_scheduled(const engine::StepPlan&, engine::Nanos) override {}
   void observe(engine::Nanos) override {}
   std::span<const engine::LoadedKv> make_known() override { return {}; }
+  engine::Nanos wakeup() const override { return engine::Nanos::max(); }
+  bool release_prefetched(engine::KvReason, engine::Nanos) override { return false; }
+  int kept(engine::BlockId) const override { return 0; }
 
   SchedulerWorld* world = nullptr;
   bool arrived = false;

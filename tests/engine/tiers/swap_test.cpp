@@ -1,7 +1,7 @@
 // Preemption by swap, and the step order of vLLM's scheduler with swap.
+#include "workers/engine/tiers/swap.hpp"
 #include "tests/engine/support/scheduler_world.hpp"
 #include "tests/support/catch.hpp"
-#include "workers/engine/tiers/swap_rates.hpp"
 
 using namespace support;
 using engine::Batching;

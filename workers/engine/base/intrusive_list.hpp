@@ -32,6 +32,18 @@ class IntrusiveList {
     insert_between(before, item, before != nullptr ? (before->*link).next : head_);
   }
 
+  /// Moves the items from `first` to `last`.
+  void move_to_back(T& first, T& last) {
+    if (&last == tail_) return;
+    T* const before = (first.*link).prev;
+    T* const after = (last.*link).next;
+    (before ? (before->*link).next : head_) = after;
+    (after->*link).prev = before;
+    (first.*link).prev = tail_;
+    (tail_->*link).next = &first;
+    (last.*link).next = nullptr;
+    tail_ = &last;
+  }
   void remove(T& item) {
     Link<T>& here = item.*link;
     assert(here.linked);

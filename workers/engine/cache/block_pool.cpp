@@ -22,14 +22,6 @@ void BlockPool::unlink(std::uint32_t block) {
   --num_free_;
 }
 
-BlockId BlockPool::take() {
-  assert(num_free_ > 0);
-  const std::uint32_t block = next_[0];
-  unlink(block);
-  refs_[block] = 1;
-  return BlockId{block};
-}
-
 void BlockPool::touch(BlockId block) {
   assert(block != BlockId{0});
   if (refs_[index(block)]++ == 0) unlink(index(block));

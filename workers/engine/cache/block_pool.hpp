@@ -21,8 +21,6 @@ class BlockPool {
   int num_free() const { return num_free_; }
   int refs(BlockId block) const { return refs_[index(block)]; }
 
-  /// Allocates the head of the free list with one reference. Requires num_free() > 0.
-  BlockId take();
   /// Allocates the first `count` blocks of the free list, and passes each to `taken`, which must
   /// not change the pool. Requires num_free() >= count.
   template <class Taken>

@@ -10,26 +10,17 @@ namespace engine {
 HostStore::HostStore(int num_slots, bool arc, HostEviction* rule, const PrefixCache& numbers,
                      int threshold, bool by_touches)
     : arc_(arc),
+      by_touches_(by_touches),
+      by_requests_(!arc && !by_touches),
       rule_(rule),
       numbers_(numbers),
       threshold_(threshold),
-      by_touches_(by_touches),
       slots_(static_cast<std::size_t>(num_slots)) {}
-
-int HostStore::readers_of(ContentId content) const {
-  const auto slot = find(content);
-  return slot ? at(*slot).readers : 0;
-}
-
-HostStore::State HostStore::state(ContentId content) const {
-  const auto slot = find(content);
-  if (!slot) return State::absent;
-  return at(*slot).readers == kWriting ? State::writing : State::ready;
-}
 
 std::vector<HostSlot> HostStore::order(bool frequent) const {
   std::vector<HostSlot> slots;
-  for (const auto& [rank, slot] : lists_[frequent].slots) slots.push_back(slot);
+  for (auto* entry = lists_[frequent].slots.front(); entry != nullptr; entry = Order::next(*entry))
+    if (entry->content != ContentId::none) slots.push_back(slot_of(*entry));
   return slots;
 }
 
@@ -37,12 +28,17 @@ std::optional<std::span<const HostStore::Stored>> HostStore::offer(
     std::span<const ContentId> contents, int first, const TurnRef& by, HostUse& uses, Nanos now) {
   stored_.clear();
   evicted_.clear();
+  held_.clear();
   ++offers_;
   for (std::size_t i = 0; i < contents.size(); ++i) {
-    const auto known = find(contents[i]);
-    if (known) at(*known).offer = offers_;
+    const int position = first + static_cast<int>(i);
+    HostEntry* const known = entry_of(contents[i]);
     const int times = threshold_ > 1 ? ++offered_[index(contents[i])] : 1;
-    if (!known && times >= threshold_) stored_.push_back({first + static_cast<int>(i), {}});
+    if (!known && times >= threshold_) stored_.push_back({position, {}});
+    if (!known) continue;
+    known->offer = offers_;
+    if (known->readers == 0) held_.push_back(known);
+    if (known->readers != HostEntry::kWriting) use(slot_of(*known), position, uses);
   }
   const auto content_at = [&](int position) {
     return contents[static_cast<std::size_t>(position - first)];
@@ -50,79 +46,95 @@ std::optional<std::span<const HostStore::Stored>> HostStore::offer(
   for (const Stored& each : std::views::reverse(stored_)) {
     std::uint8_t& flags = uses.at(each.position);
     if ((flags & HostUse::missed) == 0) on_missed(content_at(each.position));
-    flags |= HostUse::missed;
+    flags |= HostUse::missed | HostUse::seen;
+    begin(uses);
   }
-  for (const Stored& each : stored_) use(content_at(each.position), each.position, uses);
-  for (std::size_t i = 0; i < contents.size(); ++i) {
-    if (state(contents[i]) != State::ready) continue;
-    const int position = first + static_cast<int>(i);
-    use(contents[i], position, uses);
-    std::uint8_t& flags = uses.at(position);
-    if ((flags & HostUse::inserted) == 0) flags |= HostUse::reused;
-  }
-  const auto wanted = static_cast<int>(stored_.size());
-  if (!make_room(wanted - (num_slots() - num_used_), now)) return std::nullopt;
+  const int empty = num_slots() - num_used();
+  if (!make_room(static_cast<int>(stored_.size()) - empty, now)) return std::nullopt;
   for (Stored& each : stored_) {
-    each.slot = take_slot();
-    insert(content_at(each.position), each.slot, by,
-           arc_ || by_touches_ ? Rank{++ranks_, 0} : Rank{uses.rank, -each.position});
+    HostEntry& here = take_slot(content_at(each.position), by);
+    each.slot = slot_of(here);
+    place(here, each.position, uses);
     uses.at(each.position) |= HostUse::inserted;
   }
   return stored_;
 }
 
-/// A request uses a content for the first time, at this position of its context.
-void HostStore::use(ContentId content, int position, HostUse& uses) {
+/// LRU: the first use by the request gives it its place among requests.
+void HostStore::begin(HostUse& uses) {
+  if (!by_requests_ || uses.number != 0) return;
+  uses.number = static_cast<std::uint32_t>(ranks_of_.size());
+  ranks_of_.push_back(++ranks_);
+  lists_[0].slots.push_back(uses.begin);
+  lists_[0].slots.push_back(uses.end);
+}
+
+void HostStore::use(HostSlot slot, int position, HostUse& uses) {
   std::uint8_t& flags = uses.at(position);
-  if ((flags & HostUse::seen) != 0) return;
-  flags |= HostUse::seen;
-  if (arc_ || by_touches_) return;
-  if (uses.rank == 0) uses.rank = ++ranks_;
-  const auto slot = find(content);
-  if (!slot) return;
-  const Rank rank{uses.rank, -position};
-  if (at(*slot).rank < rank) move_to(*slot, false, rank);
+  const bool first = (flags & HostUse::seen) == 0;
+  flags |= HostUse::seen | ((flags & HostUse::inserted) == 0 ? HostUse::reused : 0);
+  if (!by_requests_ || !first) return;
+  begin(uses);
+  HostEntry& here = at(slot);
+  if (ranks_of_[here.use] >= ranks_of_[uses.number]) return;
+  unlink(here);
+  place(here, position, uses);
 }
 
-void HostStore::move_to(HostSlot slot, bool frequent, Rank rank) {
-  Slot& here = at(slot);
-  num_chosen_ += (rank.first == 0 ? 1 : 0) - (chosen(here) ? 1 : 0);
-  auto node = lists_[here.frequent].slots.extract(here.place);
-  here.frequent = frequent;
-  here.rank = rank;
-  node.value().first = rank;
-  Order& order = lists_[frequent].slots;
-  here.place = order.insert(order.end(), std::move(node));  // mostly there
+void HostStore::unlink(HostEntry& entry) {
+  num_chosen_ -= std::exchange(entry.chosen, false) ? 1 : 0;
+  lists_[entry.frequent].slots.remove(entry);
 }
 
-void HostStore::insert(ContentId content, HostSlot slot, const TurnRef& by, Rank rank) {
-  Order& order = lists_[0].slots;
-  at(slot) = {.content = content,
-              .owner = by,
-              .rank = rank,
-              .place = order.emplace_hint(order.end(), rank, slot),
-              .offer = offers_};
+/// Makes the entry the last to leave.
+void HostStore::append(HostEntry& entry, bool frequent) {
+  ++ranks_;
+  entry.frequent = frequent;
+  lists_[frequent].slots.push_back(entry);
+}
+
+void HostStore::renew(HostEntry& entry, bool frequent) {
+  unlink(entry);
+  append(entry, frequent);
+}
+
+/// Puts the entry among those that the request uses. Mostly that of the highest position comes
+/// last, and stands first.
+void HostStore::place(HostEntry& entry, int position, HostUse& uses) {
+  if (!by_requests_) return append(entry);
+  HostEntry* before = &uses.begin;
+  for (HostEntry* next = Order::next(*before); next != &uses.end && next->position > position;
+       next = Order::next(*before))
+    before = next;
+  put_behind(*before, entry, position, uses);
+}
+
+void HostStore::put_behind(HostEntry& before, HostEntry& entry, int position, const HostUse& uses) {
+  entry.use = uses.number;
+  entry.position = position;
+  lists_[0].slots.insert_behind(&before, entry);
+}
+
+HostEntry& HostStore::take_slot(ContentId content, const TurnRef& by) {
+  assert(!find(content));
+  HostSlot slot{static_cast<std::uint32_t>(num_fresh_)};
+  if (num_fresh_ < num_slots()) {
+    ++num_fresh_;
+  } else {
+    slot = empty_.back();
+    empty_.pop_back();
+  }
+  at(slot) = {.content = content, .owner = by, .offer = offers_};
   if (index(content) >= by_content_.size()) by_content_.resize(numbers_.room());
   by_content_[index(content)] = index(slot) + 1;
-  ++num_used_;
   for (List& list : lists_) list.remove_ghost(content);
+  return at(slot);
 }
 
-HostSlot HostStore::take_slot() {
-  if (num_fresh_ < num_slots()) return HostSlot{static_cast<std::uint32_t>(num_fresh_++)};
-  const HostSlot slot = empty_.back();
-  empty_.pop_back();
-  return slot;
-}
-
-void HostStore::remove(HostSlot slot) {
-  Slot& here = at(slot);
-  num_chosen_ -= chosen(here) ? 1 : 0;
-  lists_[here.frequent].slots.erase(here.place);
-  by_content_[index(here.content)] = 0;
-  here.content = ContentId::none;
-  empty_.push_back(slot);
-  --num_used_;
+void HostStore::remove(HostEntry& entry) {
+  unlink(entry);
+  by_content_[index(entry.content)] = 0;
+  empty_.push_back(slot_of(entry));
 }
 
 /// ARC: a content whose ghost is in one list makes that list longer.
@@ -158,16 +170,14 @@ bool HostStore::List::remove_ghost(ContentId content) {
 /// Evicts that many contents, or none where too few can go.
 bool HostStore::make_room(int count, Nanos now) {
   if (count <= 0) return true;
+  if (num_idle_ - static_cast<int>(held_.size()) < count) return false;
   victims_.clear();
-  if (!(rule_ != nullptr ? ask_rule(count, now) : choose_victims(count))) return false;
-  for (const HostSlot slot : victims_) {
-    const Slot& here = at(slot);
-    evicted_.push_back({slot, here.owner, here.unread});
-    if (arc_) {
-      List& list = lists_[here.frequent];
-      list.add_ghost(here.content, ++ranks_);
-    }
-    remove(slot);
+  rule_ != nullptr ? ask_rule(count, now) : choose_victims(count);
+  for (HostEntry* const victim : victims_) {
+    evicted_.push_back({slot_of(*victim), victim->owner, victim->unread});
+    if (arc_) lists_[victim->frequent].add_ghost(victim->content, ++ranks_);
+    --num_idle_;
+    remove(*victim);
   }
   for (List& list : lists_)
     while (list.ghosts.size() > slots_.size())
@@ -175,89 +185,81 @@ bool HostStore::make_room(int count, Nanos now) {
   return true;
 }
 
-bool HostStore::choose_victims(int count) {
+void HostStore::choose_victims(int count) {
   auto recent_left = static_cast<int>(lists_[0].slots.size());
-  std::set<std::pair<Rank, HostSlot>>::const_iterator next[2] = {lists_[0].slots.begin(),
-                                                                 lists_[1].slots.begin()};
+  HostEntry* next[2] = {lists_[0].slots.front(), lists_[1].slots.front()};
   const auto take_from = [&](bool frequent) {
-    auto& at_next = next[frequent];
-    while (at_next != lists_[frequent].slots.end()) {
-      const HostSlot slot = (at_next++)->second;
-      if (!evictable(at(slot))) continue;
-      victims_.push_back(slot);
-      recent_left -= frequent ? 0 : 1;
-      return true;
-    }
-    return false;
+    HostEntry*& at_next = next[frequent];
+    while (at_next != nullptr && !evictable(*at_next)) at_next = Order::next(*at_next);
+    if (at_next == nullptr) return false;
+    victims_.push_back(at_next);
+    at_next = Order::next(*at_next);
+    recent_left -= frequent ? 0 : 1;
+    return true;
   };
   for (int i = 0; i < count; ++i) {
     const bool recent_first = !arc_ || recent_left >= static_cast<int>(wanted_recent_);
-    if (recent_first && take_from(false)) continue;
-    if (!take_from(true) && !take_from(false)) return false;
+    if (!take_from(!recent_first)) take_from(recent_first);
   }
-  return true;
 }
 
 /// Asks the rule for one victim after another, with what was offered out of its reach.
-bool HostStore::ask_rule(int count, Nanos now) {
-  const auto can_go = std::ranges::count_if(
-      lists_[0].slots, [&](const auto& entry) { return evictable(at(entry.second)); });
-  if (can_go < count) return false;
-  std::vector<HostSlot> held;
-  for (const auto& [rank, slot] : lists_[0].slots)
-    if (at(slot).readers == 0 && at(slot).offer == offers_) held.push_back(slot);
-  for (const HostSlot slot : held) rule_->on_held(slot);
+void HostStore::ask_rule(int count, Nanos now) {
+  for (const HostEntry* held : held_) rule_->on_held(slot_of(*held));
+  HostEntry* oldest = lists_[0].slots.front();
+  const auto may_go = [&](HostEntry* entry) {
+    return evictable(*entry) && std::ranges::find(victims_, entry) == victims_.end();
+  };
   for (int i = 0; i < count; ++i) {
-    std::optional<HostSlot> victim = rule_->victim(now);
-    if (!victim) {
-      const auto oldest = std::ranges::find_if(lists_[0].slots, [&](const auto& entry) {
-        return evictable(at(entry.second)) &&
-               std::ranges::find(victims_, entry.second) == victims_.end();
-      });
-      victim = oldest->second;
-    }
-    rule_->on_evicted(*victim);
-    victims_.push_back(*victim);
+    const std::optional<HostSlot> chosen = rule_->victim(now);
+    while (!chosen && !may_go(oldest)) oldest = Order::next(*oldest);
+    victims_.push_back(chosen ? &at(*chosen) : oldest);
+    rule_->on_evicted(slot_of(*victims_.back()));
   }
-  for (const HostSlot slot : held) rule_->on_released(slot);
-  return true;
+  for (const HostEntry* held : held_) rule_->on_released(slot_of(*held));
 }
 
-HostSlot HostStore::begin_read(ContentId content, int position, HostUse& uses) {
-  const HostSlot slot = slot_of(content);
-  Slot& here = at(slot);
-  assert(here.readers >= 0);
-  if (here.readers++ == 0 && rule_ != nullptr) rule_->on_held(slot);
+HostSlot HostStore::begin_read(ContentId content) {
+  HostEntry& here = *entry_of(content);
+  const HostSlot slot = slot_of(here);
+  assert(here.readable());
   here.unread = false;
-  use(content, position, uses);
-  std::uint8_t& flags = uses.at(position);
-  if ((flags & HostUse::inserted) == 0) flags |= HostUse::reused;
+  if (here.readers++ > 0) return slot;
+  --num_idle_;
+  if (rule_ != nullptr) rule_->on_held(slot);
   return slot;
 }
 
-void HostStore::end_read(ContentId content, bool intact) {
-  const HostSlot slot = slot_of(content);
-  if (--at(slot).readers > 0) return;
-  if (!intact) {
+void HostStore::end_read(HostSlot slot, bool intact) {
+  HostEntry& here = at(slot);
+  here.lost |= !intact;
+  if (--here.readers > 0) return;
+  if (here.lost) {
     if (rule_ != nullptr) rule_->on_invalid(slot);
-    return remove(slot);
+    return remove(here);
   }
-  if (by_touches_) move_to(slot, false, {++ranks_, 0});
+  ++num_idle_;
+  if (by_touches_) renew(here);
   if (rule_ != nullptr) rule_->on_released(slot);
 }
 
-void HostStore::end_write(ContentId content, bool intact) {
-  const HostSlot slot = slot_of(content);
-  if (!intact) return remove(slot);
-  at(slot).readers = 0;
-  if (by_touches_) move_to(slot, false, {++ranks_, 0});
-  if (rule_ != nullptr) rule_->on_stored(slot, numbers_.hash_of(content));
+void HostStore::end_write(HostSlot slot, bool intact) {
+  HostEntry& here = at(slot);
+  if (!intact) return remove(here);
+  here.readers = 0;
+  ++num_idle_;
+  if (by_touches_) renew(here);
+  if (rule_ != nullptr) rule_->on_stored(slot, numbers_.hash_of(here.content));
 }
 
 bool HostStore::evict_next(ContentId content, JobId job) {
-  const auto slot = find(content);
-  if (!slot || at(*slot).readers != 0 || at(*slot).owner.job != job) return false;
-  move_to(*slot, false, {0, --chosen_});
+  HostEntry* const here = entry_of(content);
+  if (!here || here->readers != 0 || here->owner.job != job) return false;
+  unlink(*here);
+  here->chosen = true;
+  here->use = 0;
+  lists_[0].slots.push_front(*here);
+  ++num_chosen_;
   return true;
 }
 
@@ -266,8 +268,8 @@ void HostStore::touch(std::span<const ContentId> contents) {
   if (!by_touches_ || contents.empty()) return;
   if (touched_ == ranks_ && last_touched_ == contents.back()) return;
   for (const ContentId content : std::views::reverse(contents)) {
-    const auto slot = find(content);
-    if (slot && at(*slot).readers == 0) move_to(*slot, false, {++ranks_, 0});
+    HostEntry* const here = entry_of(content);
+    if (here && here->readers == 0) renew(*here);
   }
   touched_ = ranks_;
   last_touched_ = contents.back();
@@ -275,17 +277,28 @@ void HostStore::touch(std::span<const ContentId> contents) {
 
 /// Blocks of the request rank anew, the end of its context first; by ARC those that it found, and
 /// did not store itself, count as used again.
-void HostStore::finish(std::span<const ContentId> contents, const HostUse& uses) {
+void HostStore::finish(std::span<const ContentId> contents, HostUse& uses) {
   if (by_touches_) return;
+  HostEntry* before = &uses.begin;
   for (std::size_t i = std::min(contents.size(), uses.blocks.size()); i-- > 0;) {
     const std::uint8_t flags = uses.blocks[i];
-    const auto slot = find(contents[i]);
-    if ((flags & HostUse::seen) == 0 || !slot) continue;
-    const bool reused = (flags & HostUse::reused) != 0;
-    const bool inserted = (flags & HostUse::inserted) != 0;
-    if (arc_ && !reused && !inserted) continue;
-    move_to(*slot, at(*slot).frequent || (arc_ && reused), {++ranks_, 0});
+    HostEntry* const here = entry_of(contents[i]);
+    if ((flags & HostUse::seen) == 0 || !here) continue;
+    if (arc_) {
+      const bool reused = (flags & HostUse::reused) != 0;
+      if (reused || (flags & HostUse::inserted) != 0) renew(*here, here->frequent || reused);
+    } else if (here->use != uses.number) {
+      unlink(*here);
+      put_behind(*before, *here, static_cast<int>(i), uses);
+    }
+    before = here;
   }
+  if (uses.number == 0) return;
+  Order& order = lists_[0].slots;
+  order.move_to_back(uses.begin, uses.end);
+  order.remove(uses.begin);
+  order.remove(uses.end);
+  ranks_of_[uses.number] = ++ranks_;
 }
 
 }  // namespace engine

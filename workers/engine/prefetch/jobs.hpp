@@ -27,9 +27,9 @@ struct Fetch {
   std::vector<ContentId> contents;  // of the blocks
   int loads = 0;                    // blocks behind the hits
   Nanos use_at{0};
-  Nanos since{0};            // start of the hold
-  Nanos until{0};            // end of the hold
-  Request* waits = nullptr;  // the turn, if it arrived before its KV
+  Nanos since{0};        // start of the hold
+  Nanos until{0};        // end of the hold
+  bool awaited = false;  // the turn has arrived before its KV
 };
 
 /// A job between two turns, and what is cached of it.

@@ -85,15 +85,10 @@ void Prefetcher::plan(const StepPlan& plan, Nanos now) {
     if (without_room == kMostRefusals) break;
     without_room += begin(found, now) ? 0 : 1;
   }
-  if (transfers_.pending(CopyDirection::load, Urgency::prefetch) > 0)
-    wakeup_ = std::min(wakeup_, arrival_of_loads(now));
+  // An idle engine wakes when the loads in flight will have arrived.
+  if (const int blocks = transfers_.pending(CopyDirection::load, Urgency::prefetch); blocks > 0)
+    wakeup_ = std::min(wakeup_, now + std::max(Nanos{1}, transfers_.expected_load_time(blocks)));
   assert(wakeup_ > now);
-}
-
-/// When the loads in flight will have arrived: an idle engine wakes then.
-Nanos Prefetcher::arrival_of_loads(Nanos now) const {
-  const int blocks = transfers_.pending(CopyDirection::load, Urgency::prefetch);
-  return now + std::max(Nanos{1}, transfers_.expected_load_time(blocks));
 }
 
 /// Returns a load that is due; otherwise lowers wakeup_ to the time when it is.
@@ -200,8 +195,10 @@ void Prefetcher::submit(const Candidate& found, Request& turn, std::span<const B
   HostUse use;
   for (std::size_t i = hits.size(); i < turn.blocks.size(); ++i) {
     kv_.begin_copy(turn.blocks[i]);
-    copies.push_back({turn.blocks[i], host_.begin_read(job.contents[i], static_cast<int>(i), use)});
+    copies.push_back({turn.blocks[i], host_.begin_read(job.contents[i])});
+    host_.use(copies.back().slot, static_cast<int>(i), use);
   }
+  host_.finish(job.contents, use);
   fetch.loads = static_cast<int>(copies.size());
   fetch.contents.assign(job.contents.begin(), job.contents.begin() + std::ssize(turn.blocks));
   fetch.blocks = kv_.pin(turn);
@@ -210,7 +207,7 @@ void Prefetcher::submit(const Candidate& found, Request& turn, std::span<const B
   fetch.state = Fetch::State::moving;
   fetch.cancelled = false;
   fetch.kept_when_there = !found.idle_link;
-  fetch.waits = nullptr;
+  fetch.awaited = false;
   fetch.use_at = found.use_at;
   // Queue times are predicted less well than tool times: allows a turn that has arrived twice the
   // wait.
@@ -224,15 +221,12 @@ void Prefetcher::submit(const Candidate& found, Request& turn, std::span<const B
                   job.next_turn(), static_cast<int>(copies.size()), found.use_at);
 }
 
-bool Prefetcher::on_transfer_done(const TransferDone& done, Nanos now,
-                                  std::vector<LoadedKv>& loaded) {
+bool Prefetcher::on_transfer_done(const TransferDone& done, Nanos now) {
   const auto job = std::ranges::find_if(jobs_, [&](const PausedJob& j) {
     return j.fetch.state == Fetch::State::moving && j.fetch.transfer == done.id;
   });
   if (job == jobs_.end()) return false;
-  Request* const waits = std::exchange(job->fetch.waits, nullptr);
   take_over(*job, done, now);
-  if (waits != nullptr) loaded.push_back({waits, 0, false, true});
   return true;
 }
 
@@ -250,7 +244,7 @@ void Prefetcher::take_over(PausedJob& job, const TransferDone& done, Nanos now) 
   turn.num_computed_tokens = static_cast<int>(landed) * kv_.block_size();
   kv_.register_loaded(turn);
   for (std::size_t i = fetch.blocks.size(); i-- > hits;) {
-    host_.end_read(fetch.contents[i], !done.failed || i < landed);
+    host_.end_read(host_.slot_of(*host_.find(fetch.contents[i])), !done.failed || i < landed);
     kv_.end_copy(fetch.blocks[i]);
   }
   const auto lost = static_cast<int>(fetch.blocks.size() - landed);
@@ -265,6 +259,7 @@ void Prefetcher::take_over(PausedJob& job, const TransferDone& done, Nanos now) 
   for (std::size_t i = job.cached.size(); paused && i < landed; ++i)
     victims_.watch(job, fetch.blocks[i]);
   fetch.state = Fetch::State::held;
+  fetch.awaited = false;
   fetch.since = now;
   if (!paused || fetch.cancelled || !fetch.kept_when_there) release(job);
 }
@@ -303,9 +298,15 @@ int Prefetcher::make_host_room(const TurnRef& of, int blocks, Nanos now) {
     PausedJob* const least = least_valuable_on_host(now);
     if (least == nullptr) return blocks;
     if (least == &own || host_price_ >= value_per_second(own, now)) return host_.room();
-    victims_.trim_host(*least, kQuantum);
+    trim_host(*least, kQuantum);
   }
   return blocks;
+}
+
+/// Makes up to `count` of the job's last blocks the next to be evicted from the host tier.
+void Prefetcher::trim_host(PausedJob& job, int count) {
+  for (; job.stored > 0 && count > 0; --job.stored)
+    count -= host_.evict_next(job.contents[static_cast<std::size_t>(job.stored) - 1], job.id);
 }
 
 }  // namespace engine

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <tuple>
+#include <utility>
 
 namespace engine {
 namespace {
@@ -23,7 +24,7 @@ Prefetcher::Prefetcher(PrefetchPolicy& policy, KvCache& kv, HostStore& host,
       host_(host),
       transfers_(transfers),
       events_(events),
-      victims_(kv, host),
+      victims_(kv),
       kept_(static_cast<std::size_t>(kv.num_usable()) + 1),
       step_s_(kMemory),
       wait_s_(kMemory),
@@ -71,8 +72,8 @@ bool Prefetcher::waits_for_fetch(Request& request, int gpu_tokens, Nanos now) {
   const bool wanted = next < full && request.contents[next] == job.contents[next] &&
                       gpu_tokens < static_cast<int>(fetch.blocks.size()) * kv_.block_size();
   if (!wanted) return false;
+  if (std::exchange(fetch.awaited, true)) return true;
   transfers_.raise(fetch.transfer, Urgency::demand, now);
-  fetch.waits = &request;
   events_.add(KvEventKind::prefetch, KvReason::late, job.next_turn(), fetch.loads);
   return true;
 }
@@ -103,14 +104,8 @@ void Prefetcher::end_gap(PausedJob& job, Nanos now) {
   if (job.fetch.state == Fetch::State::held) release(job);
   if (job.fetch.state == Fetch::State::moving) {
     job.fetch.cancelled = true;
-    job.fetch.waits = nullptr;
     transfers_.cancel(job.fetch.transfer, now);
   }
-}
-
-void Prefetcher::forget(const Request& request) {
-  PausedJob& job = job_of(request.spec.job);
-  if (job.fetch.waits == &request) job.fetch.waits = nullptr;
 }
 
 void Prefetcher::on_turn_finish(const Request& request, Nanos now) {
@@ -140,9 +135,14 @@ void Prefetcher::expire(Nanos now) {
   ranked_ = false;
   for (const std::uint32_t id : ended_) {
     if (jobs_[id].phase != JobPhase::unknown) continue;
-    victims_.give_up(jobs_[id], shared_blocks(jobs_[id]));
-    jobs_[id].contents.clear();
-    jobs_[id].stored = 0;
+    PausedJob& job = jobs_[id];
+    for (auto i = shared_blocks(job); i < std::ssize(job.contents); ++i) {
+      const ContentId content = job.contents[static_cast<std::size_t>(i)];
+      victims_.give_up(content);
+      host_.evict_next(content, job.id);
+    }
+    job.contents.clear();
+    job.stored = 0;
   }
   ended_.clear();
   for (std::size_t i = 0; i < paused_.size();) {
@@ -197,7 +197,7 @@ bool Prefetcher::release_prefetched(KvReason pressure, Nanos now) {
   const auto last_used = [&](Fetch::State state) {
     PausedJob* last = nullptr;
     for (PausedJob& job : jobs_) {
-      const bool may = job.fetch.state == state && !job.fetch.cancelled && !job.fetch.waits;
+      const bool may = job.fetch.state == state && !job.fetch.cancelled && !job.fetch.awaited;
       if (may && (last == nullptr || job.fetch.use_at > last->fetch.use_at)) last = &job;
     }
     return last;

@@ -5,8 +5,9 @@
 #include <vector>
 
 #include "workers/engine/base/fading_mean.hpp"
+#include "workers/engine/cache/host_store.hpp"
+#include "workers/engine/prefetch/jobs.hpp"
 #include "workers/engine/prefetch/policy.hpp"
-#include "workers/engine/prefetch/victims.hpp"
 #include "workers/engine/step/host_tier.hpp"
 #include "workers/engine/step/tier_events.hpp"
 
@@ -20,7 +21,7 @@ namespace engine {
 /// allocated again. Loaded blocks are held until the turn uses them or is overdue, or until nothing
 /// else could run; then they are evicted. A turn that arrives before its KV waits for the rest of
 /// the same load, which then precedes all loads that no turn waits for.
-class Prefetcher final : public EvictionOrder, public Prefetching {
+class Prefetcher final : public EvictionOrder {
  public:
   /// All borrowed. Becomes the cache's eviction order.
   Prefetcher(PrefetchPolicy& policy, KvCache& kv, HostStore& host, TransferQueue& transfers,
@@ -28,15 +29,13 @@ class Prefetcher final : public EvictionOrder, public Prefetching {
 
   // Events of a job.
   void on_arrival(const Request& request, Nanos now);
-  /// True when a prefetch of the request's KV is in flight: the request, whose contents are
-  /// numbered, waits for it, and on_transfer_done() reports it.
+  /// True when a prefetch of the request's KV, whose contents are numbered, is in flight.
   bool waits_for_fetch(Request& request, int gpu_tokens, Nanos now);
   /// Whether the wait for earlier loads, on the link and `queued` blocks more, is longer than a
   /// recomputation.
   bool better_recomputed(int gpu_tokens, int host_tokens, int queued) const;
   /// The request has got blocks of its own.
   void on_served(const Request& request, Nanos now);
-  void forget(const Request& request);
   /// Called before the turn, whose contents are numbered, releases its blocks.
   void on_turn_finish(const Request& request, Nanos now);
 
@@ -45,13 +44,13 @@ class Prefetcher final : public EvictionOrder, public Prefetching {
   void expire(Nanos now);
   /// After scheduling: issues loads that are due.
   void plan(const StepPlan& plan, Nanos now);
-  /// True when the transfer is a prefetch. Appends the request that waited for it, if any.
-  bool on_transfer_done(const TransferDone& done, Nanos now, std::vector<LoadedKv>& loaded);
+  /// True when the transfer is a prefetch.
+  bool on_transfer_done(const TransferDone& done, Nanos now);
   /// When plan() must run even if nothing else happens.
-  Nanos wakeup() const override { return wakeup_; }
+  Nanos wakeup() const { return wakeup_; }
 
-  bool release_prefetched(KvReason pressure, Nanos now) override;
-  int kept(BlockId block) const override { return kept_[index(block)]; }
+  bool release_prefetched(KvReason pressure, Nanos now);
+  int kept(BlockId block) const { return kept_[index(block)]; }
 
   void before_eviction(int count) override;
   /// Makes room in the host tier for that many blocks of this turn, as far as other content is
@@ -94,9 +93,9 @@ class Prefetcher final : public EvictionOrder, public Prefetching {
   Scarcity scarcity() const;
   double value_per_second(PausedJob& job, Nanos now);
   PausedJob* least_valuable_on_host(Nanos now);
+  void trim_host(PausedJob& job, int count);
 
   // Loads.
-  Nanos arrival_of_loads(Nanos now) const;
   std::optional<Candidate> candidate(PausedJob& job, Nanos now);
   std::optional<Candidate> weigh(PausedJob& job, int missing, Nanos use_at, Nanos now);
   bool begin(const Candidate& candidate, Nanos now);
@@ -107,12 +106,15 @@ class Prefetcher final : public EvictionOrder, public Prefetching {
 
   PrefetchPolicy& policy_;
   KvCache& kv_;
-  bool on_host(ContentId content) const { return host_.state(content) == HostStore::State::ready; }
+  bool on_host(ContentId content) const {
+    const HostEntry* const known = host_.find(content);
+    return known != nullptr && known->readable();
+  }
 
   HostStore& host_;
   TransferQueue& transfers_;
   TierEvents& events_;
-  PrefetchVictims victims_;
+  BlockWatch victims_;
 
   std::deque<PausedJob> jobs_;         // by id; stable addresses
   std::vector<std::uint32_t> paused_;  // away or back

@@ -6,14 +6,6 @@
 #include "workers/engine/scheduler/state.hpp"
 
 namespace engine {
-namespace {
-
-RequestStatus queued_status(const Request& request) {
-  return request.num_preemptions == 0 ? RequestStatus::waiting : RequestStatus::preempted;
-}
-
-}  // namespace
-
 StopReason SchedulerState::await_copy(Request& request, Nanos now) {
   order.remove(request);
   request.status = RequestStatus::loading;
@@ -32,28 +24,17 @@ void SchedulerState::on_loaded(std::span<const LoadedKv> loads, Nanos now) {
     assert(request.status == RequestStatus::loading);
     request.time.load_stall += now - request.last_seen;
     request.last_seen = now;
-    if (load.in_cache) {
-      loading.remove(request);
-      request.status = queued_status(request);
-      continue;
-    }
     request.num_computed_tokens = load.tokens;
     if (load.failed) kv.truncate(request, kv.blocks_for(load.tokens));
     request.status = RequestStatus::loaded;
     if (load.tokens == 0) return_to_queue(request);
   }
-  // Pushing in reverse puts the load first that was issued first.
-  for (const LoadedKv& load : std::views::reverse(loads))
-    if (load.in_cache) order.push_loaded(*load.request);
 }
 
 void SchedulerState::take_up(Request& request) {
-  const bool known = request.num_hashed_blocks >= request.num_computed_tokens / kv.block_size();
-  if (request.status == RequestStatus::loaded && !known) register_loaded(request);
-}
-
-void SchedulerState::register_loaded(Request& request) {
   const int tokens = request.num_computed_tokens;
+  const bool known = request.num_hashed_blocks >= tokens / kv.block_size();
+  if (request.status != RequestStatus::loaded || known) return;
   kv.register_loaded(request);
   // The last token is always computed, because its logits are needed.
   request.num_computed_tokens = std::min(tokens, request.num_tokens() - 1);
@@ -68,7 +49,7 @@ void SchedulerState::return_to_queue(Request& request) {
   if (eviction != nullptr) eviction->on_preempted(request);
   kv.release(request);
   request.num_computed_tokens = 0;
-  request.status = queued_status(request);
+  request.status = request.num_preemptions == 0 ? RequestStatus::waiting : RequestStatus::preempted;
   order.push_preempted(request);
   pins.on_preempted(request);
   if (head == nullptr || head == &request || order.front() != &request) return;

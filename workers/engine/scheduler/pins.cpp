@@ -75,10 +75,7 @@ void Pins::on_admitted(const Request& request) {
 
 void Pins::on_aborted(Request& request) {
   JobState& job = state_of(request.spec.job);
-  // A request that waits for a prefetch has not been admitted either.
-  const bool waits_for_prefetch =
-      request.status == RequestStatus::loading && request.blocks.empty();
-  if (request.waits() || waits_for_prefetch) --job.waiting;
+  if (request.waits()) --job.waiting;
   if (job.pin.active) release(request.spec.job, KvReason::job_end);
 }
 

@@ -45,8 +45,8 @@ void SchedulerState::withdraw(Request& request, StepPlan& plan) {
 }
 
 bool SchedulerState::release_prefetched(KvReason pressure, Nanos now) {
-  Prefetching* prefetching = tier.prefetching();
-  return prefetching != nullptr && prefetching->release_prefetched(pressure, now);
+  Connector* connector = tier.connector();
+  return connector != nullptr && connector->release_prefetched(pressure, now);
 }
 
 bool SchedulerState::shrink_suspended(const Request* spared, Nanos now) {

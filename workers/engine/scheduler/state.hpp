@@ -79,8 +79,7 @@ struct SchedulerState {
   StopReason await_copy(Request& request, Nanos now);
   /// Registers the loaded KV of a request that is considered for the first time since it arrived.
   void take_up(Request& request);
-  /// Notes what has arrived. Requests whose KV is in the cache, or did not arrive, return to the
-  /// queue.
+  /// Notes what has arrived. Requests whose KV did not arrive return to the queue.
   void on_loaded(std::span<const LoadedKv> loads, Nanos now);
   /// Handles failed loads of a blocking tier: the requests that would read the missing KV leave the
   /// step, and continue from the KV that they have.
@@ -88,7 +87,6 @@ struct SchedulerState {
 
  private:
   void suspend(Request& victim);
-  void register_loaded(Request& request);
   void return_to_queue(Request& request);
   void truncate_in_step(Request& request, int num_blocks, StepPlan& plan);
 };

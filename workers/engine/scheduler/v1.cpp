@@ -123,7 +123,6 @@ StopReason V1Batching::try_admit(Request& request, Step& step) {
   const auto gpu_blocks = static_cast<int>(request.blocks.size() + hits.size());
   const int on_gpu = holds_blocks ? request.num_computed_tokens : gpu_blocks * kv.block_size();
   const HostHit host = may_load ? state_.tier.find(request, on_gpu) : HostHit{};
-  if (host.coming) return state_.await_copy(request, step.now);
   if (host.ask_again) {
     state_.order.remove(request);
     step.plan.deferred.push_back(&request);

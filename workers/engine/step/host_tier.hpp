@@ -12,15 +12,13 @@ namespace engine {
 struct HostHit {
   int tokens = 0;
   bool ask_again = false;  // copies must end first: the request is passed over
-  bool coming = false;  // a load is already in flight, and the prefix cache has the KV afterwards
 };
 
 /// A finished load.
 struct LoadedKv {
   Request* request;
-  int tokens;             // leading tokens of the request that have KV
-  bool failed;            // fewer tokens arrived than were asked for
-  bool in_cache = false;  // the KV is in the prefix cache, not in blocks of the request
+  int tokens;   // leading tokens of the request that have KV
+  bool failed;  // fewer tokens arrived than were asked for
 };
 
 /// Blocks of the host tier.
@@ -42,18 +40,6 @@ class SwapSpace {
   virtual bool keep_finished(Request& request) = 0;
 };
 
-/// A tier that also loads KV ahead of its turn.
-class Prefetching {
- public:
-  virtual ~Prefetching() = default;
-  /// When the tier must be called even if nothing else happens.
-  virtual Nanos wakeup() const = 0;
-  /// Releases the blocks of a load that no turn has used yet. False when there is none.
-  virtual bool release_prefetched(KvReason pressure, Nanos now) = 0;
-  /// References to the block by loads that no turn has used yet.
-  virtual int kept(BlockId block) const = 0;
-};
-
 /// A tier as vLLM's OffloadingConnector. Requests that hold blocks for a load are served before all
 /// others, stores are decided with the step, and blocks that a step in flight may write are not
 /// given to others.
@@ -66,6 +52,14 @@ class Connector {
   virtual void observe(Nanos now) = 0;
   /// Makes known what the oldest step observed; the loads among it. Valid until the next call.
   virtual std::span<const LoadedKv> make_known() = 0;
+
+  // Loads ahead of their turns.
+  /// When the tier must be called even if nothing else happens.
+  virtual Nanos wakeup() const = 0;
+  /// Releases the blocks of a load that no turn has used yet. False when there is none.
+  virtual bool release_prefetched(KvReason pressure, Nanos now) = 0;
+  /// References to the block by loads that no turn has used yet.
+  virtual int kept(BlockId block) const = 0;
 };
 
 /// The host tier, as scheduler and engine see it. The tier decides what is stored and when; the
@@ -111,7 +105,6 @@ class HostTier {
   /// admits the request; with others the request waits in `loading`.
   virtual bool blocking() const { return false; }
   virtual SwapSpace* swap_space() { return nullptr; }
-  virtual Prefetching* prefetching() { return nullptr; }
   virtual Connector* connector() { return nullptr; }
 };
 

@@ -14,8 +14,6 @@ class QueueOrder {
   virtual void push(Request& request) = 0;
   /// Queues a request again after a preemption, or after its loaded KV was dropped.
   virtual void push_preempted(Request& request) = 0;
-  /// Queues a request that holds blocks with KV loaded from the host.
-  virtual void push_loaded(Request& request) { push_preempted(request); }
   /// Queues a request again that was removed and could not be admitted, where it was.
   virtual void put_back(Request& request) { push_preempted(request); }
   /// Whether the first is served before the second, which got its loaded KV earlier.

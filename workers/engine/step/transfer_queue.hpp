@@ -67,6 +67,8 @@ class TransferQueue {
   std::span<const TransferDone> poll(Nanos now);
 
   bool busy() const { return num_open_ > 0; }
+  /// Whether poll() reports nothing: neither now, nor later without another submission.
+  bool idle() const { return !busy() && over_.empty(); }
   /// Blocks of this direction that have not arrived, in transfers at least as urgent.
   int pending(CopyDirection direction, Urgency urgency) const;
   /// Number of transfers of this direction that are not over.

@@ -38,6 +38,16 @@ ConnectorTier::Client& ConnectorTier::client_of(Request& request) {
   return client;
 }
 
+ConnectorTier::Job& ConnectorTier::new_job(Client& client, CopyDirection direction, int first) {
+  ++client.jobs;
+  Job job{.number = num_jobs_++,
+          .client = &client,
+          .direction = direction,
+          .step = step_,
+          .first = first};
+  return *jobs_.emplace_back(std::make_unique<Job>(std::move(job)));
+}
+
 void ConnectorTier::on_arrival(const Request& request, Nanos now) {
   if (prefetcher_) prefetcher_->on_arrival(request, now);
   if (config_.eviction != nullptr) config_.eviction->on_arrival(request);
@@ -51,16 +61,15 @@ HostHit ConnectorTier::find(Request& request, int gpu_tokens) {
   if (config_.eviction != nullptr && !std::exchange(request.tier.looked_up, true))
     config_.eviction->on_lookup(request);
   if (prefetcher_ && prefetcher_->waits_for_fetch(request, gpu_tokens, now_))
-    return {.coming = true};
+    return {.ask_again = true};
   const int first = gpu_tokens / kv_.block_size();
   const int end = request.num_tokens() / kv_.block_size();
   bool pending = false;
   int i = first;
   for (; i < end; ++i) {
-    const ContentId content = request.contents[static_cast<std::size_t>(i)];
-    const HostStore::State state = host_.state(content);
-    if (state == HostStore::State::absent) break;
-    pending |= state == HostStore::State::writing || host_.being_read(content);
+    const HostEntry* const known = host_.find(request.contents[static_cast<std::size_t>(i)]);
+    if (known == nullptr) break;
+    pending |= known->readers != 0;
   }
   host_.touch(std::span<const ContentId>(request.contents).first(static_cast<std::size_t>(end)));
   if (pending) return {.ask_again = true};
@@ -76,26 +85,17 @@ HostHit ConnectorTier::find(Request& request, int gpu_tokens) {
 
 void ConnectorTier::load(Request& request, int gpu_blocks, int num_blocks) {
   Client& client = client_of(request);
-  auto job = std::make_unique<Job>(Job{.number = num_jobs_++,
-                                       .client = &client,
-                                       .request = &request,
-                                       .direction = CopyDirection::load,
-                                       .step = step_,
-                                       .first = gpu_blocks,
-                                       .copies = {},
-                                       .contents = {},
-                                       .held = {}});
+  Job& job = new_job(client, CopyDirection::load, gpu_blocks);
+  job.request = &request;
   for (int i = gpu_blocks; i < gpu_blocks + num_blocks; ++i) {
-    const ContentId content = request.contents[static_cast<std::size_t>(i)];
-    job->contents.push_back(content);
-    job->copies.push_back(
-        {request.blocks[static_cast<std::size_t>(i)], host_.begin_read(content, i, client.use)});
+    const auto at = static_cast<std::size_t>(i);
+    const HostSlot slot = host_.begin_read(request.contents[at]);
+    host_.use(slot, i, client.use);
+    job.copies.push_back({request.blocks[at], slot});
   }
   client.cursor = gpu_blocks + num_blocks;
-  ++client.jobs;
   mark_allocated(request.blocks);
   events_.add(KvEventKind::load, KvReason::demand, client.turn, num_blocks);
-  jobs_.push_back(std::move(job));
   if (prefetcher_) prefetcher_->on_served(request, now_);
 }
 
@@ -185,7 +185,7 @@ void ConnectorTier::store_next_evicted() {
        block = pool.next_free(block)) {
     const ContentId content = kv_.prefix_cache().content_of(block);
     const bool found = content != ContentId::none && kv_.prefix_cache().find(content) == block;
-    if (!found || host_.state(content) != HostStore::State::absent) continue;
+    if (!found || host_.find(content) != nullptr) continue;
     if (client == nullptr || client->turn != kv_.owner(block)) {
       client = ended_.emplace_back(&new_client());
       client->turn = kv_.owner(block);
@@ -201,9 +201,7 @@ void ConnectorTier::store_next_evicted() {
 
 /// Leading blocks of these that the host tier has room for, by what prefetch says.
 int ConnectorTier::storable(const Client& client, std::span<const ContentId> offered, Nanos now) {
-  const auto absent = [&](ContentId content) {
-    return host_.state(content) == HostStore::State::absent;
-  };
+  const auto absent = [&](ContentId content) { return host_.find(content) == nullptr; };
   const auto wanted = static_cast<int>(std::ranges::count_if(offered, absent));
   int room = prefetcher_->make_host_room(client.turn, wanted, now);
   int blocks = 0;
@@ -251,25 +249,14 @@ void ConnectorTier::store(Client& client, std::span<const ContentId> contents,
   client.cursor = end;
   if (stored->empty()) return;
   host_.touch(contents);
-  auto job = std::make_unique<Job>(Job{.number = num_jobs_++,
-                                       .client = &client,
-                                       .request = nullptr,
-                                       .direction = CopyDirection::store,
-                                       .step = step_,
-                                       .first = first,
-                                       .copies = {},
-                                       .contents = {},
-                                       .held = {}});
+  Job& job = new_job(client, CopyDirection::store, first);
   for (const auto& [position, slot] : *stored) {
     const auto i = static_cast<std::size_t>(position);
-    job->contents.push_back(contents[i]);
-    job->copies.push_back({blocks[i], slot});
+    job.copies.push_back({blocks[i], slot});
     if (prefetcher_) kv_.begin_copy(blocks[i]);
   }
-  ++client.jobs;
   events_.add(KvEventKind::store, client.ended ? client.reason : KvReason::write_through,
               client.turn, static_cast<int>(stored->size()));
-  jobs_.push_back(std::move(job));
 }
 
 std::span<const LoadedKv> ConnectorTier::before_execution(const StepPlan& plan, Clock& clock) {
@@ -296,7 +283,7 @@ void ConnectorTier::after_execution(const StepPlan&, Clock& clock) {
 /// What was observed of loads ahead of their turns is under way until it is known.
 bool ConnectorTier::busy() const {
   const auto told = [](const auto& done) { return !done.empty(); };
-  return !jobs_.empty() || !ended_.empty() || transfers_.busy() ||
+  return !jobs_.empty() || !ended_.empty() || !transfers_.idle() ||
          std::ranges::any_of(observed_, told);
 }
 
@@ -316,7 +303,7 @@ std::span<const LoadedKv> ConnectorTier::make_known() {
   const std::vector<TransferDone> all = std::move(observed_.front());
   observed_.pop_front();
   for (const TransferDone& done : all) {
-    if (prefetcher_ && prefetcher_->on_transfer_done(done, now_, loaded_)) continue;
+    if (prefetcher_ && prefetcher_->on_transfer_done(done, now_)) continue;
     const auto job = std::ranges::find_if(jobs_, [&](const auto& j) { return j->id == done.id; });
     end_job(**job, done);
     jobs_.erase(job);
@@ -327,17 +314,14 @@ std::span<const LoadedKv> ConnectorTier::make_known() {
 
 void ConnectorTier::end_job(Job& job, const TransferDone& done) {
   const auto count = static_cast<int>(job.copies.size());
+  const bool store = job.direction == CopyDirection::store;
   for (int i = 0; i < count; ++i) {
-    const ContentId content = job.contents[static_cast<std::size_t>(i)];
+    const HostSlot slot = job.copies[static_cast<std::size_t>(i)].slot;
     const bool intact = i < done.landed;
-    if (job.direction == CopyDirection::store) {
-      host_.end_write(content, intact);
-    } else {
-      host_.end_read(content, intact);
-    }
+    store ? host_.end_write(slot, intact) : host_.end_read(slot, intact);
   }
   // The end of the context first, as requests free their blocks.
-  if (prefetcher_ && job.direction == CopyDirection::store)
+  if (prefetcher_ && store)
     for (const BlockCopy& copy : std::views::reverse(job.copies)) kv_.end_copy(copy.block);
   Client& client = *job.client;
   --client.jobs;

@@ -26,9 +26,7 @@ class ConnectorTier final : public HostTier, public Connector {
 
   HostHit find(Request& request, int gpu_tokens) override;
   void load(Request& request, int gpu_blocks, int num_blocks) override;
-  void forget(Request& request, Nanos) override {
-    if (prefetcher_) prefetcher_->forget(request);
-  }
+  void forget(Request&, Nanos) override {}
   void on_arrival(const Request& request, Nanos now) override;
   void on_aborted(Request& request, Nanos now) override;
   void on_turn_finish(Request& request, Nanos now) override;
@@ -45,11 +43,14 @@ class ConnectorTier final : public HostTier, public Connector {
 
   bool busy() const override;
   void wait(Clock& clock, Nanos until) override {
-    if (prefetcher_) until = std::min(until, prefetcher_->wakeup());
-    if (transfers_.busy()) transfers_.wait(clock, until);
+    if (transfers_.busy()) transfers_.wait(clock, std::min(until, wakeup()));
   }
   Connector* connector() override { return this; }
-  Prefetching* prefetching() override { return prefetcher_ ? &*prefetcher_ : nullptr; }
+  Nanos wakeup() const override { return prefetcher_ ? prefetcher_->wakeup() : Nanos::max(); }
+  bool release_prefetched(KvReason pressure, Nanos now) override {
+    return prefetcher_ && prefetcher_->release_prefetched(pressure, now);
+  }
+  int kept(BlockId block) const override { return prefetcher_ ? prefetcher_->kept(block) : 0; }
   TransferStats take_stats() override { return transfers_.take_stats(); }
   HostUsage usage() const override { return {host_.num_used(), host_.num_slots()}; }
 
@@ -67,6 +68,7 @@ class ConnectorTier final : public HostTier, public Connector {
   struct Client;
   Client& client_of(Request& request);
   Client& new_client();
+  Job& new_job(Client& client, CopyDirection direction, int first);
   void end(Request& request, int tokens);
   void store(Client& client, std::span<const ContentId> contents, std::span<const BlockId> blocks,
              int tokens, Nanos now);
@@ -93,7 +95,6 @@ class ConnectorTier final : public HostTier, public Connector {
   std::vector<LoadedKv> loaded_;
   std::vector<RequestId> failed_stores_;
   std::vector<HostSlot> evicted_;
-  std::vector<BlockCopy> copies_;
   Nanos now_{0};            // of the last step
   std::uint64_t step_ = 1;  // being scheduled
   int num_jobs_ = 0;
@@ -119,14 +120,13 @@ struct ConnectorTier::Client {
 struct ConnectorTier::Job {
   int number;
   Client* client;
-  Request* request;  // load: waits for it; null if it was aborted
+  Request* request = nullptr;  // load: waits for it; null if it was aborted
   CopyDirection direction;
   std::uint64_t step;  // that decided it
   int first;           // load: position of its first block
-  std::vector<BlockCopy> copies;
-  std::vector<ContentId> contents;
-  std::vector<BlockId> held;  // of an aborted request, until the load is done
-  bool flush = false;         // the step waits for it
+  std::vector<BlockCopy> copies{};
+  std::vector<BlockId> held{};  // of an aborted request, until the load is done
+  bool flush = false;           // the step waits for it
   TransferId id = TransferId::none;
 
   RequestId client_id() const { return client->id; }

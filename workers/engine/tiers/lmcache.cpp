@@ -11,8 +11,8 @@ LmcacheTier::LmcacheTier(const TierConfig& config, KvCache& kv, BlockCopier& cop
     : config_(config),
       chunk_blocks_(config.chunk_tokens / kv.block_size()),
       kv_(kv),
-      host_(static_cast<int>(config.host_blocks / chunk_blocks_), kv.prefix_cache(),
-            config.eviction),
+      host_(static_cast<int>(config.host_blocks / chunk_blocks_), false, config.eviction,
+            kv.prefix_cache(), 0, true),
       transfers_(config.transfers, copier),
       events_(events) {
   if (config.eviction != nullptr)
@@ -26,10 +26,10 @@ HostHit LmcacheTier::find(Request& request, int gpu_tokens) {
     config_.eviction->on_lookup(request);
   const int chunks = request.num_tokens() / config_.chunk_tokens;
   for (int i = 0; i < chunks; ++i) {
-    const auto slot = host_.find(content_of(request, i));
-    if (!slot) break;
-    host_.hold(*slot);
-    request.tier.found.push_back(*slot);
+    const ContentId content = content_of(request, i);
+    const HostEntry* const known = host_.find(content);
+    if (known == nullptr || !known->readable()) break;
+    request.tier.found.push_back(host_.begin_read(content));
   }
   // Chunks that the host has are not saved again.
   request.tier.cursor = static_cast<int>(request.tier.found.size());
@@ -40,11 +40,13 @@ HostHit LmcacheTier::find(Request& request, int gpu_tokens) {
   return {};
 }
 
-/// Releases the head of the chain last, so that it is the most recently used: the rest is useless
-/// without it.
-void LmcacheTier::release_found(Request& request) {
-  for (const HostSlot slot : std::views::reverse(request.tier.found)) host_.release(slot);
-  request.tier.found.clear();
+/// Releases the chunks from the first one on that is `lost`, or all intact. The head of the chain
+/// comes last, so that it is the most recently used: the rest is useless without it.
+void LmcacheTier::release_found(Request& request, int lost) {
+  const int first = std::max(0, lost);
+  for (auto i = static_cast<int>(request.tier.found.size()); i-- > first;)
+    host_.end_read(request.tier.found[static_cast<std::size_t>(i)], lost < 0);
+  request.tier.found.resize(std::min(request.tier.found.size(), static_cast<std::size_t>(first)));
 }
 
 void LmcacheTier::load(Request& request, int gpu_blocks, int num_blocks) {
@@ -90,10 +92,8 @@ void LmcacheTier::end_load(const Load& load, const TransferDone& done) {
   if (!done.failed) return;
   Request& request = *load.request;
   const int intact = load.gpu_blocks + done.landed;
-  const auto bad = static_cast<std::size_t>(intact / chunk_blocks_);
-  for (std::size_t i = bad; i < request.tier.found.size(); ++i)
-    host_.unpublish(request.tier.found[i]);
-  request.tier.cursor = std::min(request.tier.cursor, static_cast<int>(bad));
+  release_found(request, intact / chunk_blocks_);
+  request.tier.cursor = std::min(request.tier.cursor, intact / chunk_blocks_);
   events_.add(KvEventKind::load_failed, KvReason::load_failed, turn_of(request),
               static_cast<int>(load.copies.size()) - done.landed);
   failed_.push_back({&request, intact * kv_.block_size(), true});
@@ -119,16 +119,15 @@ void LmcacheTier::save(Request& request, int end_chunk, Nanos now) {
   kv_.number_contents(request);
   for (int& chunk = request.tier.cursor; chunk < end_chunk; ++chunk) {
     const ContentId content = content_of(request, chunk);
-    if (host_.has_or_expects(content)) continue;
-    if (host_.num_free() == 0) return;
-    const HostPool::Reserved reserved = host_.reserve(content, turn_of(request), now);
-    if (reserved.evicted) {
-      const auto& [owner, unread] = *reserved.evicted;
-      events_.add(KvEventKind::evict_host, unread ? KvReason::unread : KvReason::read, owner,
-                  turn_of(request), chunk_blocks_);
-    }
-    saving_.push_back(reserved.slot);
-    copy_chunk(request, chunk, reserved.slot);
+    if (host_.find(content) != nullptr) continue;
+    const auto stored = host_.offer({&content, 1}, 0, turn_of(request), use_, now);
+    if (!stored) return;
+    const HostSlot slot = stored->front().slot;
+    for (const HostStore::Evicted& lost : host_.evicted())
+      events_.add(KvEventKind::evict_host, lost.unread ? KvReason::unread : KvReason::read,
+                  lost.owner, turn_of(request), chunk_blocks_);
+    saving_.push_back(slot);
+    copy_chunk(request, chunk, slot);
     events_.add(KvEventKind::store, KvReason::write_through, turn_of(request), chunk_blocks_);
   }
 }
@@ -148,7 +147,7 @@ void LmcacheTier::wait_for_saves(Clock& clock) {
   const TransferDone done = transfers_.drain(clock).front();
   for (std::size_t i = 0; i < saving_.size(); ++i) {
     const bool whole = (static_cast<int>(i) + 1) * chunk_blocks_ <= done.landed;
-    whole ? host_.publish(saving_[i]) : host_.abandon(saving_[i]);
+    host_.end_write(saving_[i], whole);
   }
   for (const BlockCopy& copy : std::views::reverse(to_save_)) kv_.end_copy(copy.block);
   saving_.clear();

@@ -1,7 +1,7 @@
 #pragma once
 #include <vector>
 
-#include "workers/engine/cache/host_pool.hpp"
+#include "workers/engine/cache/host_store.hpp"
 #include "workers/engine/step/host_tier.hpp"
 #include "workers/engine/step/tier_events.hpp"
 #include "workers/engine/tiers/config.hpp"
@@ -32,9 +32,8 @@ class LmcacheTier final : public HostTier {
   bool blocking() const override { return true; }
   TransferStats take_stats() override { return transfers_.take_stats(); }
   HostUsage usage() const override {
-    return {host_.num_published() * chunk_blocks_, host_.num_slots() * chunk_blocks_};
+    return {host_.num_used() * chunk_blocks_, host_.num_slots() * chunk_blocks_};
   }
-  const HostPool& host() const { return host_; }
 
  private:
   struct Load {
@@ -50,7 +49,7 @@ class LmcacheTier final : public HostTier {
     return HostSlot{index(chunk) * static_cast<std::uint32_t>(chunk_blocks_) +
                     static_cast<std::uint32_t>(block % chunk_blocks_)};
   }
-  void release_found(Request& request);
+  void release_found(Request& request, int lost = -1);
   void end_load(const Load& load, const TransferDone& done);
   void save(Request& request, int end_chunk, Nanos now);
   void copy_chunk(const Request& request, int chunk, HostSlot to);
@@ -59,7 +58,8 @@ class LmcacheTier final : public HostTier {
   TierConfig config_;
   int chunk_blocks_;
   KvCache& kv_;
-  HostPool host_;  // a slot holds a chunk
+  HostStore host_;  // a slot holds a chunk
+  HostUse use_;     // says nothing, since each look-up is a use
   TransferQueue transfers_;
   TierEvents events_;
   std::vector<Load> loads_;

@@ -37,11 +37,6 @@ void AdmittedPrograms::push_preempted(Request& request) {
   served_->push_preempted(request);
 }
 
-void AdmittedPrograms::push_loaded(Request& request) {
-  move(request, Place::queued);
-  served_->push_loaded(request);
-}
-
 void AdmittedPrograms::put_back(Request& request) {
   move(request, Place::queued);
   served_->put_back(request);

@@ -20,7 +20,6 @@ class AdmittedPrograms final : public engine::QueueOrder {
 
   void push(engine::Request& request) override;
   void push_preempted(engine::Request& request) override;
-  void push_loaded(engine::Request& request) override;
   void put_back(engine::Request& request) override;
   bool overtakes(const engine::Request& a, const engine::Request& b) const override {
     return served_->overtakes(a, b);
