@@ -353,6 +353,20 @@ TEST_CASE("each turn starts by what the trace says of it: its gap, or its start"
   }
 }
 
+TEST_CASE("a subagent whose start alone is known starts as long after the turn that spawned it") {
+  const support::TempDir folder;
+  TraceText text;
+  const std::string agent = ", \"agent\": \"b\", \"after\": [0]";
+  text.job("a", {{{{"1", 64}}, 5, ", \"start_s\": 2"},
+                 {{{"1", 64}}, 5, agent + ", \"start_s\": 9"},
+                 {{{"1", 64}}, 5, ", \"after\": [0, 1], \"start_s\": 30"}});
+  const sweep::CellResult result = one_after_the_other(folder.write("t.jsonl", text.str())).run();
+  std::vector<double> starts = reals(result.turns, "t_arrive_s");
+  std::ranges::sort(starts);
+  CHECK(starts[1] - starts[0] == Approx(7));
+  CHECK(starts[2] - starts[0] == Approx(28));
+}
+
 TEST_CASE("a trace with times needs no rate, and pacing follows the times that it has") {
   const support::TempDir folder;
   const auto jobs = [&](const std::string& gap) {

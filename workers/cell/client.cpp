@@ -111,9 +111,10 @@ Nanos Client::due_at(const TurnAt& turn, Nanos now) const {
   const auto at = static_cast<std::size_t>(turn.turn);
   if (workload_.agents.empty()) return now + job.turns[at - 1].gap;
   const workload::AgentPlace& place = workload_.agents[turn.job];
-  if (at == 0) return now + place.lead;
   const std::optional<Nanos> since = place.since_start[at];
-  return since ? std::max(now, latest_start_[turn.job] + *since) : now + job.turns[at - 1].gap;
+  if (!since) return now + (at == 0 ? place.lead : job.turns[at - 1].gap);
+  const std::uint32_t before = at == 0 ? place.waits.front().job : turn.job;
+  return std::max(now, latest_start_[before] + *since);
 }
 
 namespace {

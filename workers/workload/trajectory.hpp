@@ -78,8 +78,9 @@ struct AgentPlace {
   std::vector<int> numbers;     // of its turns among all turns of the program
   std::vector<TurnWait> waits;  // by turn
   engine::Nanos lead{0};        // before its first turn, after what that waits for
-  std::vector<std::optional<engine::Nanos>>
-      since_start;  // before each turn, after the start of the one before; unset: after its gap
+  /// Before each turn, after the start of the one before, or before the first one after the start
+  /// of the first that it waits for; unset: after its gap, or `lead`.
+  std::vector<std::optional<engine::Nanos>> since_start;
 };
 
 /// The jobs to replay. Built once and read-only afterwards; the engine borrows the tokens.

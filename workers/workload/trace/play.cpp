@@ -114,8 +114,10 @@ class Pace {
   /// starts after its gap.
   std::optional<Nanos> since(int before, int turn) const {
     const bool has_gap = !std::isnan(at(turn).think_s) || !std::isnan(idle_s(turn));
+    const bool goes_on = at(turn).agent == at(before).agent;
     const double between = at(turn).start_s - at(before).start_s;
-    if (std::isnan(between) || (has_gap && rules_.pacing != Pacing::recorded)) return {};
+    if (std::isnan(between) || (has_gap && !(goes_on && rules_.pacing == Pacing::recorded)))
+      return {};
     const double idle = uncapped_s(turn) * rules_.time_scale;
     return time(std::max(0.0, between * rules_.time_scale - idle) +
                 std::min(idle, rules_.gap_cap_s));
@@ -225,8 +227,9 @@ class Player {
     } else if (index != place.root) {
       place.lead = pace.gap(number);
     }
-    place.since_start.push_back(last >= 0 ? pace.since(last, number) : std::nullopt);
-    add_waits(from, excerpt, recorded, last, position, place);
+    const int spawner = add_waits(from, excerpt, recorded, last, position, place);
+    const int before = last >= 0 ? last : spawner;
+    place.since_start.push_back(before >= 0 ? pace.since(before, number) : std::nullopt);
     job.turns.push_back(turn);
     place.numbers.push_back(excerpt.number[static_cast<std::size_t>(number)]);
     replayed_[index].turns.push_back(number);
@@ -234,9 +237,10 @@ class Player {
     last = number;
   }
 
-  /// Waits for kept turns of other agents.
-  void add_waits(const TraceSession& from, const Excerpt& excerpt, const TraceTurn& turn, int last,
-                 int position, AgentPlace& place) const {
+  /// Waits for kept turns of other agents. Returns the first of them, or -1.
+  int add_waits(const TraceSession& from, const Excerpt& excerpt, const TraceTurn& turn, int last,
+                int position, AgentPlace& place) const {
+    int first = -1;
     for (const int wait : turn.waits_for) {
       if (wait == last || !excerpt.kept[static_cast<std::size_t>(wait)]) continue;
       const int agent = from.turns[static_cast<std::size_t>(wait)].agent;
@@ -245,7 +249,9 @@ class Player {
       const auto& turns = replayed_[job].turns;
       const auto on = std::ranges::lower_bound(turns, wait) - turns.begin();
       place.waits.push_back({position, job, static_cast<int>(on)});
+      if (first < 0) first = wait;
     }
+    return first;
   }
 
   std::shared_ptr<const TraceSet> set_;
