@@ -1,5 +1,5 @@
 """Prompts with their answers: completions, instructions, preferences, requests as plain texts."""
-from world import Trace, case, converted, expect, expect_equal, main, package, shared
+from world import Trace, case, converted, expect, expect_equal, expect_in, main, package, refusal, shared
 
 ASK, ANSWER = "ask " * 100, "answer " * 50   # 100 and 88 tokens
 FIRST, ANSWERED = 1 + 5 + 100 + 6, 89        # with the marks of the plain template
@@ -28,6 +28,15 @@ def dresses():
         trace = converted([row])
         expect_equal((trace.first["converter"], trace.prompts, trace.answers), ("pairs", [[FIRST]], [[ANSWERED]]), name)
         expect_equal(trace.left_out("rejected answers"), int("rejected" in row), f"{name}: the other answer")
+
+
+@case("rows of other formats with the same words stay theirs")
+def others():
+    output = [{"type": "reasoning", "summary": []}, {"type": "message", "role": "assistant", "content": [{"type": "output_text", "text": ANSWER}]}]
+    for row in {"input": ASK, "output": output}, {"custom_id": "r", "body": {"input": ASK}, "response": {"body": {"output": output}}}, {"input": CHAT[:1], "output": ANSWER}, {"input": CHAT[:1], "output": CHAT[1]}:
+        trace = converted([row])
+        expect_equal((trace.first["converter"], trace.prompts, trace.answers), ("openai", [[FIRST]], [[ANSWERED]]), str(row)[:60])
+    expect_in("is of no known format", refusal("input,output\n100,20\n", "t.csv"), "lengths without --columns")
 
 
 @case("what stands beside a prompt counts in it, or is listed")

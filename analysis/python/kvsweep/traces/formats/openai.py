@@ -17,7 +17,7 @@ ASIDE = {"usage": "lengths are counted from texts", "response_format": "whether 
 
 def _detect(row):
     body = with_inner(row, "body")
-    return "messages" in body or "text_input" in body or isinstance(body.get("input"), list) and "output" in body or body is not row and "input" in body
+    return "messages" in body or "text_input" in body or isinstance(body.get("input"), list) and "output" in body or "input" in body and isinstance(body.get("output"), list) or body is not row and "input" in body
 
 
 @converter("openai", _detect, rank=6)

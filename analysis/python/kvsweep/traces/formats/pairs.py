@@ -22,7 +22,7 @@ SPEAKER = re.compile(r"(?:^|\n\n)(Human|Assistant):[ \n]?")
 
 def _detect(row):
     row = with_inner(row, "body")
-    asks = any(isinstance(row.get(key), str) for key in PROMPTS) or isinstance(row.get("prompt"), list)
+    asks = any(isinstance(row.get(key), str) and not row[key].strip().isdigit() for key in PROMPTS) or isinstance(row.get("prompt"), list)
     return {"chosen", "rejected"} <= set(row) or asks and not {"messages", "conversations", "conversation"} & set(row) and (
         _answer(row) is not None or count(row, "output_tokens", "output_length", needed=False))
 
@@ -51,10 +51,10 @@ def _chat(row, notes):
     if isinstance(said, list) and said and not (isinstance(said[0], dict) and {"role", "from"} & set(said[0])):   # several answers
         if said[1:]:
             notes.leave_out("further answers", "the first one is replayed", estimate(compact(said[1:])), place, len(said) - 1)
-        said = said[0] if isinstance(said[0], str) else first(said[0], "response", "text", "content")
+        said = said[0] if isinstance(said[0], str) else first(said[0], "response", "text")
     length = count(row, "output_tokens", "output_length", needed=False) if said is None else None
     if not length and not isinstance(said, (str, list, dict)):
-        raise Refused(f"has the answer {said!r}; allowed: a text or messages")
+        raise Refused("has no answer that is a text or messages")
     if isinstance(said, str) and not SPEAKER.match(said):
         said = {"role": "assistant", "content": said, **{key: row[key] for key in REASONING if row.get(key)}}
     answer = [Message("assistant", tokens=length)] if length else _messages(said, "assistant", notes, place)
@@ -75,7 +75,13 @@ def _chat(row, notes):
 
 def _answer(row):
     choices = openai.response_of(row).get("choices")
-    return choices[0]["text"] if choices else first(row, *ANSWERS)
+    return choices[0].get("text") if choices else next((row[key] for key in ANSWERS if _says(row.get(key))), None)
+
+
+def _says(value):
+    """Whether it is a text or messages, or several of them; items of the Responses API have a type."""
+    one = value[0] if isinstance(value, list) and value else value
+    return bool(one) if isinstance(one, str) else isinstance(one, dict) and "type" not in one and bool({"role", "from", "response", "text"} & set(one))
 
 
 def _asked(row, notes, place):
