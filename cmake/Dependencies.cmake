@@ -1,7 +1,7 @@
 # Everything kvsweep builds on, as imported targets:
 #   Threads::Threads  MPI::MPI_C  hdf5::hdf5  Boost::program_options  tomlplusplus::tomlplusplus
 #   nlohmann_json::nlohmann_json  PkgConfig::OPENBLAS  Catch2::Catch2 (with KVSWEEP_TESTS)
-#   those of kvsweep_deflate and kvsweep_inflate, each isal, libdeflate or zlib: ${kvsweep_zlib_target} ...
+#   OpenSSL::Crypto, and ${kvsweep_deflate_target} of kvsweep_deflate, which is isal or zlib
 #   and, when CURL_FOUND, CURL::libcurl; when KVSWEEP_HAVE_CUDA, CUDA::cudart ...; when KVSWEEP_HAVE_NCCL, NCCL::NCCL.
 # Whatever is missing is collected and reported once, with the command that installs it.
 include(FetchContent)
@@ -25,6 +25,8 @@ if(PKG_CONFIG_FOUND)
 endif()
 kvsweep_require(OPENBLAS_FOUND libopenblas-dev)
 find_package(Boost 1.74 QUIET CONFIG COMPONENTS program_options)
+find_package(OpenSSL QUIET COMPONENTS Crypto)   # libcurl has it already
+kvsweep_require(OPENSSL_FOUND libssl-dev)
 find_package(CURL 7.80 QUIET)   # without it there is no backend server
 
 if(KVSWEEP_FETCH_DEPS AND NOT Boost_FOUND)
@@ -52,25 +54,17 @@ if(HDF5_FOUND)
   endif()
 endif()
 
-# What packs and unpacks the chunks of archives: ISA-L and libdeflate, or zlib, which HDF5 has in any case.
-option(KVSWEEP_FAST_DEFLATE "Pack archives with ISA-L and libdeflate, those that are installed" ON)
-set(kvsweep_deflate zlib)
-set(kvsweep_inflate zlib)
+# What packs and unpacks the chunks of archives: ISA-L, or zlib, which HDF5 has in any case.
+option(KVSWEEP_FAST_DEFLATE "Pack archives with ISA-L, if it is installed" ON)
 if(KVSWEEP_FAST_DEFLATE AND PKG_CONFIG_FOUND)
   pkg_check_modules(ISAL QUIET IMPORTED_TARGET libisal)
-  pkg_check_modules(LIBDEFLATE QUIET IMPORTED_TARGET libdeflate)
-  if(LIBDEFLATE_FOUND)
-    set(kvsweep_deflate libdeflate)
-    set(kvsweep_inflate libdeflate)
-  endif()
-  if(ISAL_FOUND)
-    set(kvsweep_deflate isal)
-  endif()
 endif()
-set(kvsweep_isal_target PkgConfig::ISAL)
-set(kvsweep_libdeflate_target PkgConfig::LIBDEFLATE)
-set(kvsweep_zlib_target ZLIB::ZLIB)
-if(kvsweep_inflate STREQUAL "zlib")
+if(ISAL_FOUND)
+  set(kvsweep_deflate isal)
+  set(kvsweep_deflate_target PkgConfig::ISAL)
+else()
+  set(kvsweep_deflate zlib)
+  set(kvsweep_deflate_target ZLIB::ZLIB)
   find_package(ZLIB QUIET)
   kvsweep_require(ZLIB_FOUND zlib1g-dev)
 endif()

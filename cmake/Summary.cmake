@@ -45,7 +45,8 @@ message(STATUS "kvsweep ${PROJECT_VERSION}, ${CMAKE_BUILD_TYPE}, ${CMAKE_CXX_COM
      Boost        ${Boost_VERSION}
      toml++       ${tomlplusplus_VERSION}
      JSON         ${nlohmann_json_VERSION}
-     archives     deflated by ${kvsweep_deflate}, inflated by ${kvsweep_inflate}
+     archives     packed by ${kvsweep_deflate}
+     OpenSSL      ${OPENSSL_VERSION}
      libcurl      ${curl}
      CUDA         ${cuda}
      NCCL         ${nccl}

@@ -5,14 +5,14 @@
 
 build_packages=(build-essential cmake ninja-build pkg-config git ca-certificates libopenmpi-dev openmpi-bin libhdf5-dev
                 libboost-program-options-dev libtomlplusplus-dev catch2 nlohmann-json3-dev libopenblas-dev
-                libcurl4-openssl-dev)
+                libssl-dev libcurl4-openssl-dev)
 # Tests that need one of these skip, saying so, where it is missing. The formatting is what clang-format 14 makes of it.
 test_packages=(clang-format-14 python3 python3-pip python3-h5py python3-numpy python3-pandas python3-xarray python3-h5netcdf
                python3-matplotlib
                slurmctld slurmd slurm-client munge
                chromium)
-# Archives are packed several times faster with these than with zlib alone.
-speed_packages=(libisal-dev libdeflate-dev)
+# Archives are packed several times faster with this than with zlib.
+speed_packages=(libisal-dev)
 # The web pages are built with these; without them there is everything else.
 web_packages=(nodejs npm)
 # What Spack itself needs; slurm/spack.yaml gives all else that is built with.
@@ -49,8 +49,8 @@ found() {
     catch2) has_header catch2/catch_all.hpp || has_header catch2/catch.hpp ;;
     nlohmann-json3-dev) has_header nlohmann/json.hpp ;;
     libopenblas-dev) has_module openblas ;;
+    libssl-dev) has_header openssl/evp.h ;;
     libisal-dev) has_module libisal ;;
-    libdeflate-dev) has_module libdeflate ;;
     # Only backend server needs it: where nothing can be installed, the rest is built without.
     libcurl4-openssl-dev) has_header curl/curl.h || ! can_install ;;
     clang-format-14) has_tool clang-format-14 || clang-format --version 2>/dev/null | grep -q 'version 14\.' ;;
@@ -107,7 +107,7 @@ module_of() {
     catch2) echo catch2 ;;
     nlohmann-json3-dev) echo nlohmann-json ;;
     libisal-dev) echo isa-l ;;
-    libdeflate-dev) echo libdeflate ;;
+    libssl-dev) echo openssl ;;
     libcurl4-openssl-dev) echo curl ;;
     *) echo "$1" ;;
   esac

@@ -87,7 +87,7 @@ void print_version(std::ostream& out) {
   out << "kvsweep " << kVersion << " (" << kCommit << ")\n"
       << kCompiler << "; " << kMpiVersion << "; HDF5 " << kHdf5Version << "; Boost "
       << kBoostVersion << "; CUDA " << kCudaVersion << "; archives packed by " << kDeflate
-      << ", unpacked by " << kInflate << '\n';
+      << '\n';
 }
 
 fs::path this_program() {

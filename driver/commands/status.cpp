@@ -16,8 +16,8 @@
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/farm/drain.hpp"
-#include "sweeps/archive/lock.hpp"
-#include "sweeps/archive/marks.hpp"
+#include "sweeps/commits/lock.hpp"
+#include "sweeps/commits/marks.hpp"
 #include "workers/rank/host.hpp"
 
 namespace driver {

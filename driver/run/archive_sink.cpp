@@ -10,8 +10,8 @@
 #include "driver/command_line/options.hpp"
 #include "driver/plan/cost.hpp"
 #include "driver/run/setup.hpp"
-#include "sweeps/archive/marks.hpp"
 #include "sweeps/archive/reader.hpp"
+#include "sweeps/commits/marks.hpp"
 #include "sweeps/spec/canonical_json.hpp"
 #include "workers/rank/cell_job.hpp"
 
@@ -171,7 +171,7 @@ void ArchiveSink::on_worker(int worker, const worker::Hello& hello) {
 }
 
 std::string ArchiveSink::config_of(const std::vector<int>& cells) {
-  const std::string mark = archive_.mark_path(record_of(cells.front()).key);
+  const std::string mark = archive_.marks().path(record_of(cells.front()).key);
   std::vector<worker::CellJob> jobs;
   for (const int cell : cells)
     jobs.push_back(
@@ -192,7 +192,7 @@ void ArchiveSink::on_start(sweep::Attempt attempt, const std::vector<int>& more,
   mark.phase = "run";
   mark.drives = worker.host == self_.name && worker.pid == self_.pid;
   mark.deaths = deaths;
-  with_space_([&] { archive_.write_mark(mark); });
+  with_space_([&] { archive_.marks().write(mark); });
   running_[attempt.cell] = mark;
 }
 
@@ -200,9 +200,9 @@ void ArchiveSink::on_stop_asked(std::optional<int> alone) {
   for (const auto& [cell, mark] : running_) {
     try {
       if (!sweep::process_is_gone(mark, self_.name)) {
-        archive_.add_to_mark(mark.key, "stopped", "1");
+        archive_.marks().add(mark.key, "stopped", "1");
       } else if (alone == cell) {
-        archive_.add_to_mark(mark.key, "died", "its process was gone, and no other cell ran");
+        archive_.marks().add(mark.key, "died", "its process was gone, and no other cell ran");
       }
     } catch (const sweep::ArchiveNoSpace&) {
       // The mark matters only if this process is killed before the cell ends. A stop must not wait
@@ -215,13 +215,13 @@ void ArchiveSink::on_stop_asked(std::optional<int> alone) {
 /// cell killed their process.
 void ArchiveSink::leave_mark(sweep::RunMark mark, int deaths) {
   if (deaths == 0) {
-    archive_.remove_mark(mark.key);
+    archive_.marks().remove(mark.key);
   } else if (deaths == mark.deaths) {
-    archive_.add_to_mark(mark.key, "stopped", "1");
+    archive_.marks().add(mark.key, "stopped", "1");
   } else {
     mark.deaths = deaths;
     mark.stopped = "1";
-    archive_.write_mark(mark);  // without the word that the dying process left
+    archive_.marks().write(mark);  // without the word that the dying process left
   }
 }
 
@@ -271,7 +271,7 @@ void ArchiveSink::on_ended(sweep::Attempt last, sweep::CellStatus kind, const st
   const sweep::CellRecord& record = record_of(last.cell);
   std::string outcome = ": " + std::string(sweep::to_text(kind)) + ": " + reason;
   if (record.status == sweep::CellStatus::ok) {
-    with_space_([&] { archive_.remove_mark(record.key); });
+    with_space_([&] { archive_.marks().remove(record.key); });
     outcome += "; its result at the level " + std::string(sweep::to_text(record.level)) + " stays";
   } else {
     const std::string shard = worker::failed_shard(record, last.number, kind, reason);

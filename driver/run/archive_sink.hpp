@@ -9,7 +9,7 @@
 #include "driver/farm/progress.hpp"
 #include "driver/farm/space_wait.hpp"
 #include "driver/plan/plan.hpp"
-#include "sweeps/archive/archive.hpp"
+#include "sweeps/commits/archive.hpp"
 #include "workers/rank/host.hpp"
 
 namespace driver {

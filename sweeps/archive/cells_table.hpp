@@ -30,6 +30,7 @@ inline constexpr std::string_view kSummaryOf = "summary_of";
 struct RowRange {
   std::int64_t offset = 0;
   std::int64_t rows = 0;
+  bool operator==(const RowRange&) const = default;
 };
 
 /// Counts of a cell's steps in bins with powers of two as edges. Values beyond the edges count in

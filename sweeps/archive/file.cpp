@@ -1,10 +1,9 @@
 #include "sweeps/archive/file.hpp"
 
 #include <algorithm>
-#include <future>
 #include <utility>
 
-#include "sweeps/archive/errors.hpp"
+#include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/format.hpp"
 #include "sweeps/archive/histograms.hpp"
 #include "sweeps/archive/shard.hpp"
@@ -13,7 +12,9 @@
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/parallel.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/hdf5/direct_chunks.hpp"
+#include "sweeps/hdf5/chunks.hpp"
+#include "sweeps/hdf5/packed_table.hpp"
+#include "sweeps/hdf5/stored_table.hpp"
 
 namespace sweep {
 namespace {
@@ -116,7 +117,6 @@ ArchiveIndex index_in(hid_t file, const std::string& path, CellRows how) {
 
 void check_is_hdf5(const std::string& path) {
   check_is_file(path);
-  static_cast<void>(Descriptor(path, 0));  // throws FileError with the reason if it cannot be read
   silence_h5();
   try {
     if (h5_check(H5Fis_hdf5(path.c_str()), "open " + path) > 0) return;
@@ -126,14 +126,6 @@ void check_is_hdf5(const std::string& path) {
 }
 
 }  // namespace
-
-std::array<RowRange, kCellTables.size()> rows_in_all(const std::vector<CellRecord>& cells) {
-  std::array<RowRange, kCellTables.size()> all;
-  for (const CellRecord& cell : cells) {
-    for (std::size_t i = 0; i < all.size(); ++i) all[i].rows += cell.rows[i].rows;
-  }
-  return all;
-}
 
 void write_index(hid_t file, const ArchiveIndex& index,
                  const std::array<RowRange, kCellTables.size()>& rows) {
@@ -161,24 +153,16 @@ std::string stored_cells_digest(hid_t file) {
 
 OpenArchive open_archive_file(const std::string& path, CellRows cells) {
   check_is_hdf5(path);
-  try {
+  return reading(path, [&] {
     H5File file = open_h5(path);
     ArchiveIndex index = index_in(file.get(), path, cells);
-    return {std::move(file), std::move(index)};
-  } catch (const H5Error& error) {
-    throw ArchiveDamaged(path + " is damaged: " + error.what());
-  } catch (const TableError& error) {
-    throw ArchiveDamaged(path + " is damaged: " + error.what());
-  }
+    return OpenArchive{std::move(file), std::move(index)};
+  });
 }
 
 OpenArchive open_whole_archive(const std::string& path) {
   OpenArchive archive = open_archive_file(path);
-  try {
-    check_spare(archive.file.get());
-  } catch (const H5Error& error) {
-    throw ArchiveDamaged(path + " is damaged: " + error.what());
-  }
+  reading(path, [&] { check_spare(archive.file.get()); });
   return archive;
 }
 
@@ -226,42 +210,12 @@ void check_cells(hid_t file, const std::vector<CellRecord>& written) {
   throw H5Error("its cells are not those that were written");
 }
 
-/// Adds tables to a digest, each while the next one is read if there is a thread for it.
-class DigestBeside {
- public:
-  DigestBeside(const CellRecord& cell, int threads) : digest_(cell), threads_(threads) {}
-
-  void add(std::size_t position, Table table) {
-    constexpr std::size_t kWorthAThread = 1000;  // rows
-    wait();
-    if (threads_ < 2 || table.rows() < kWorthAThread) return digest_.add(position, table);
-    last_ = std::async(std::launch::async, [this, position, table = std::move(table)] {
-      digest_.add(position, table);
-    });
-  }
-  std::string hex() {
-    wait();
-    return digest_.hex();
-  }
-
- private:
-  void wait() {
-    if (last_.valid()) last_.get();
-  }
-
-  ContentDigest digest_;
-  int threads_;
-  std::future<void> last_;  // waited for when it is destroyed
-};
-
-void check_results(hid_t file, const std::vector<CellRecord>& cells, std::span<const int> rows,
-                   int threads) {
+void check_results(hid_t file, const std::vector<CellRecord>& cells, int threads) {
   Crew crew(threads);
   CellLoader tables(file, &crew);
-  for (const int row : rows) {
-    const CellRecord& cell = cells[static_cast<std::size_t>(row)];
+  for (const CellRecord& cell : cells) {
     if (!cell.has_run()) continue;
-    DigestBeside digest(cell, threads);
+    ContentDigest digest(cell);
     for (std::size_t i = 0; i < kCellTables.size(); ++i)
       digest.add(i, tables.table(i).read(cell.rows[i]));
     if (digest.hex() == cell.digest) continue;
@@ -271,8 +225,7 @@ void check_results(hid_t file, const std::vector<CellRecord>& cells, std::span<c
 
 }  // namespace
 
-void verify_archive_file(const std::string& path, const ArchiveIndex& written,
-                         std::span<const int> cells, int threads) {
+void verify_archive_file(const std::string& path, const ArchiveIndex& written, int threads) {
   try {
     const OpenArchive archive = open_archive_file(path, CellRows::checked);
     check_head(archive.index, written);
@@ -280,7 +233,7 @@ void verify_archive_file(const std::string& path, const ArchiveIndex& written,
     check_rows(archive.file.get(), written.cells);
     check_spare(archive.file.get());
     check_chunks(archive.file.get());
-    check_results(archive.file.get(), written.cells, cells, threads);
+    check_results(archive.file.get(), written.cells, threads);
   } catch (const FileError&) {
     throw;
   } catch (const std::runtime_error& error) {

@@ -4,30 +4,10 @@
 #include <string>
 #include <vector>
 
-#include "sweeps/archive/cells_table.hpp"
+#include "sweeps/archive/index.hpp"
 #include "sweeps/hdf5/h5.hpp"
 
 namespace sweep {
-
-/// Which sweep an archive belongs to, and which program wrote it.
-struct ArchiveHead {
-  std::string sweep_name;
-  std::string spec_text;  // the sweep file, verbatim
-  std::string created_utc;
-  std::string tool_version;  // of the last program that wrote it
-};
-
-/// The small parts of an archive, which every merge rewrites.
-struct ArchiveIndex {
-  ArchiveHead head;
-  std::vector<CellRecord> cells;          // in plan order
-  Table provenance = {"provenance", {}};  // one row per run of the driver, texts
-  std::int64_t generation = 0;            // increases with each file that replaces the archive
-  std::string cells_digest{};             // of /cells in the file, which may lack later outcomes
-};
-
-/// The number of rows that the cells have in each table.
-std::array<RowRange, kCellTables.size()> rows_in_all(const std::vector<CellRecord>& cells);
 
 /// Writes the index to a new file whose tables have these rows. The footer, which is written last,
 /// repeats them and has the digest of /cells.
@@ -58,10 +38,9 @@ std::int64_t read_generation(hid_t file);
 std::string stored_cells_digest(hid_t file);
 
 /// Reads a finished file back from the disk. Throws ArchiveWriteFailed unless it holds this index,
-/// every chunk of its tables is whole, and the rows of `cells` (positions in the index) match their
-/// cells' digests, which another thread computes if `threads` is above 1.
-void verify_archive_file(const std::string& path, const ArchiveIndex& written,
-                         std::span<const int> cells, int threads = 1);
+/// every chunk of its tables is whole, and the rows of each cell, which `threads` unpack, match its
+/// digest.
+void verify_archive_file(const std::string& path, const ArchiveIndex& written, int threads = 1);
 
 /// Adds a row of texts to a table of texts, and the columns that the table lacks. Does not add a
 /// row that the table already has.

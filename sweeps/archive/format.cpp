@@ -1,6 +1,7 @@
 #include "sweeps/archive/format.hpp"
 
 #include "sweeps/archive/errors.hpp"
+#include "sweeps/hdf5/packed_table.hpp"
 
 namespace sweep {
 

@@ -1,14 +1,10 @@
 #pragma once
 // Private to this room: what archives and shards have in common.
 #include "sweeps/archive/cells_table.hpp"
+#include "sweeps/archive/names.hpp"
 #include "sweeps/hdf5/h5.hpp"
 
 namespace sweep {
-
-inline constexpr std::string_view kArchiveFormat = "kvsweep", kShardFormat = "kvsweep-shard";
-/// The major increases when a name, a meaning or a way of storing changes, the minor when something
-/// is added.
-inline constexpr std::int64_t kSchemaMajor = 2, kSchemaMinor = 0;
 
 /// Throws ArchiveIncompatible with both numbers when `major` is newer than this program's.
 void check_schema(std::int64_t major, const std::string& path);

@@ -6,7 +6,9 @@
 #include <cerrno>
 #include <optional>
 
+#include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
+#include "sweeps/archive/names.hpp"
 #include "sweeps/archive/tables.hpp"
 #include "sweeps/files/durable_file.hpp"
 
@@ -23,16 +25,6 @@ struct ArchiveReader::Source {
 };
 
 namespace {
-
-/// Runs `read`; an H5Error becomes ArchiveDamaged.
-template <class Read>
-auto reading(const std::string& path, Read read) {
-  try {
-    return read();
-  } catch (const H5Error& error) {
-    throw ArchiveDamaged(path + " is damaged: " + error.what());
-  }
-}
 
 std::size_t position_of(std::string_view table) {
   const auto found = std::find(kCellTables.begin(), kCellTables.end(), table);
@@ -69,7 +61,7 @@ bool ArchiveReader::open_once() {
     if (cell.has_result(RecordLevel::all)) continue;
     if (!std::binary_search(names.begin(), names.end(), cell.key + ".h5")) continue;
     try {
-      CellRecord found = records.take(path_ + ".d/" + cell.key + ".h5", cell.key);
+      CellRecord found = records.take(shard_path(path_, cell.key), cell.key);
       if (cell.status == CellStatus::ok && !has_more(found, cell)) continue;
       take_outcome(cell, std::move(found));
       in_shard_[static_cast<std::size_t>(cell.index)] = true;
@@ -104,7 +96,7 @@ ShardContents ArchiveReader::load(int row) {
   const std::string key = cells().at(at).key;
   if (in_shard_[at]) {
     try {
-      return read_shard(path_ + ".d/" + key + ".h5", key);
+      return read_shard(shard_path(path_, key), key);
     } catch (const FileError& error) {
       if (error.error_number != ENOENT) throw;
       open();  // the shard was merged; the row is the same unless the plan changed
@@ -134,24 +126,10 @@ std::set<std::string> merged_results(const std::string& path, RecordLevel level)
   std::set<std::string> keys;
   if (::access(path.c_str(), R_OK) != 0) return keys;
   try {
-    const H5File file = open_h5(path);
-    const auto column = [&file](const char* name) {
-      return read_table_column(file.get(), "cells", name);
-    };
-    Table cells{"cells", {column("key"), column("status")}};
-    if (has_object(file.get(), "cells/record")) cells.columns.push_back(column("record"));
-    const std::vector<std::int8_t> any(cells.rows(), static_cast<std::int8_t>(RecordLevel::all));
-    const auto& status = cells.values<std::int8_t>("status");
-    const auto& levels = cells.has("record") ? cells.values<std::int8_t>("record") : any;
-    const auto& key = cells.values<std::string>("key");
-    for (std::size_t i = 0; i < cells.rows(); ++i)
-      if (status[i] == static_cast<std::int8_t>(CellStatus::ok) &&
-          levels[i] >= static_cast<std::int8_t>(level))
-        keys.insert(key[i]);
-  } catch (const H5Error&) {
+    for (const CellRecord& cell : open_archive_file(path).index.cells)
+      if (cell.has_result(level)) keys.insert(cell.key);
+  } catch (const ArchiveError&) {
     // A run that resumes the archive reports the damage.
-  } catch (const TableError&) {
-    // Likewise.
   }
   return keys;
 }

@@ -3,21 +3,19 @@
 #include <algorithm>
 #include <utility>
 
-#include "sweeps/archive/errors.hpp"
+#include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/format.hpp"
 #include "sweeps/archive/histograms.hpp"
 #include "sweeps/archive/shard_reader.hpp"
+#include "sweeps/archive/tables.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/hdf5/h5.hpp"
+#include "sweeps/hdf5/memory_file.hpp"
+#include "sweeps/hdf5/packed_table.hpp"
 
 namespace sweep {
 
 namespace {
-
-constexpr std::string_view kTrailerStart = "\nkvsweep shard sha256 ";
-constexpr std::size_t kHexDigits = 64;
-constexpr std::size_t kTrailerBytes = kTrailerStart.size() + kHexDigits + 1;  // with the line end
 
 using Records = std::vector<CellRecord>;
 using Tables = std::array<const Table*, kCellTables.size()>;
@@ -29,8 +27,7 @@ bool lacks_steps(const Records& records) {
 }
 
 /// The bytes of the HDF5 file.
-std::string body_of(const Records& records, const Tables& tables,
-                    const std::array<RowRange, kCellTables.size()>& rows) {
+std::string body_of(const Records& records, const Tables& tables) {
   MemoryH5 file;
   write_attribute(file.get(), "format", std::string(kShardFormat));
   write_attribute(file.get(), "schema_major", kSchemaMajor);
@@ -40,7 +37,6 @@ std::string body_of(const Records& records, const Tables& tables,
     if (i < kAccessTables || tables[i]->rows() > 0) write_packed_table(file.get(), *tables[i]);
   }
   if (lacks_steps(records)) write_packed_table(file.get(), histograms_table(records));
-  write_packed_table(file.get(), footer_table(rows));
   return file.close();
 }
 
@@ -56,53 +52,6 @@ CellRecord& find(Records& records, const std::string& key) {
   return *at;
 }
 
-/// Rows of each table.
-using RowCounts = std::array<std::size_t, kCellTables.size()>;
-
-RowCounts row_counts(const Tables& tables) {
-  RowCounts rows{};
-  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = tables[i]->rows();
-  return rows;
-}
-
-/// Checks that the rows of the cells are those of the tables, one cell after the other.
-void check_ranges(const Records& records, const RowCounts& rows) {
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    std::int64_t next = 0;
-    for (const CellRecord& record : records) {
-      const RowRange& range = record.rows[i];
-      if (range.rows < 0 || (range.rows > 0 && range.offset != next))
-        throw H5Error("rows of its cells overlap in its table " + std::string(kCellTables[i]));
-      next += range.rows;
-    }
-    if (static_cast<std::size_t>(next) != rows[i])
-      throw H5Error("its cells do not fit its table " + std::string(kCellTables[i]));
-  }
-}
-
-void check_footer(hid_t file, const RowCounts& found) {
-  const std::vector<std::int64_t> rows =
-      read_packed_table(file, "footer").values<std::int64_t>("rows");
-  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
-    const bool told = i < rows.size() || i >= kEarliestTables;
-    const std::int64_t count = i < rows.size() ? rows[i] : 0;
-    if (told && static_cast<std::size_t>(count) == found[i]) continue;
-    throw H5Error("its footer does not fit its table " + std::string(kCellTables[i]));
-  }
-}
-
-/// Returns `read()`. A failed read means that the shard of that name is damaged.
-template <class Read>
-auto reading_shard(const std::string& name, Read read) {
-  try {
-    return read();
-  } catch (const H5Error& error) {
-    throw ArchiveDamaged(name + " is damaged: " + error.what());
-  } catch (const TableError& error) {
-    throw ArchiveDamaged(name + " is damaged: " + error.what());
-  }
-}
-
 H5File open_shard(const std::string& bytes, const std::string& name) {
   H5File file = open_h5_bytes({bytes.data(), bytes.size() - kTrailerBytes}, name);
   if (read_text_attribute(file.get(), "format") != kShardFormat) throw H5Error("it is no shard");
@@ -114,7 +63,7 @@ H5File open_shard(const std::string& bytes, const std::string& name) {
 template <class Read>
 auto read_checked(const std::string& bytes, const std::string& name, Read read) {
   check_shard_bytes(bytes, name);
-  return reading_shard(name, [&] {
+  return reading(name, [&] {
     const H5File file = open_shard(bytes, name);
     return read(file.get());
   });
@@ -134,10 +83,11 @@ Table read_whole_table(hid_t file, const Table& described, Crew* crew) {
   return table;
 }
 
-/// Whether the record has everything that the digest covers beside the rows.
+/// Whether the record has everything that the digest covers beside the rows, and their ranges.
 bool same_record(const CellRecord& a, const CellRecord& b) {
   const ShardContents no_rows;
-  return content_digest(a, no_rows.tables()) == content_digest(b, no_rows.tables());
+  return a.rows == b.rows &&
+         content_digest(a, no_rows.tables()) == content_digest(b, no_rows.tables());
 }
 
 /// Whether the file has these rows.
@@ -155,17 +105,8 @@ bool holds(const std::string& bytes, const std::string& name, const Records& rec
     bool same = std::ranges::equal(found, records, same_record);
     for (std::size_t i = 0; same && i < kCellTables.size(); ++i)
       same = holds_table(file, *tables[i]);
-    if (lacks_steps(records)) same = same && packed_table_holds(file, histograms_table(records));
-    check_ranges(found, row_counts(tables));
-    check_footer(file, row_counts(tables));
-    return same;
+    return same && (!lacks_steps(records) || packed_table_holds(file, histograms_table(records)));
   });
-}
-
-/// The rows of a table that are a cell's.
-Table slice_of(const Table& table, RowRange range) {
-  return rows_in(table, static_cast<std::size_t>(range.offset),
-                 static_cast<std::size_t>(range.rows));
 }
 
 /// The tables of the cells, one cell's rows after the other's; sets the cells' row ranges.
@@ -229,11 +170,8 @@ std::string shard_bytes(std::vector<ShardContents> cells) {
   }
   const ShardContents all = joined(cells);
   Records records;
-  std::array<RowRange, kCellTables.size()> rows;
-  for (std::size_t i = 0; i < rows.size(); ++i)
-    rows[i] = {0, static_cast<std::int64_t>(all.tables()[i]->rows())};
   for (ShardContents& cell : cells) records.push_back(std::move(cell.record));
-  std::string bytes = body_of(records, all.tables(), rows);
+  std::string bytes = body_of(records, all.tables());
   bytes += std::string(kTrailerStart) + sha256_of(bytes) + '\n';
   const std::string name = "the shard of " + records.front().label;
   if (!holds(bytes, name, records, all.tables()))
@@ -267,61 +205,37 @@ ShardContents read_shard(const std::string& path, const std::string& key) {
   for (std::size_t i = 0; i < kCellTables.size(); ++i) *contents.tables()[i] = shard.take(key, i);
   contents.result.figures = contents.record.figures;
   contents.result.notes = contents.record.notes;
+  if (contents.record.level == RecordLevel::all)
+    contents.record.histograms = histograms_of(contents.result.steps);
   return contents;
 }
 
 ShardReader::ShardReader(const std::string& path, Crew* crew)
     : name_(path), crew_(crew), identity_(identity_of(path)), bytes_(file_bytes(path)) {
-  constexpr std::size_t kLarge = std::size_t{4} << 20;  // its tables take some ten times as much
   check_shard_bytes(bytes_, name_);
-  reading_shard(name_, [&] {
+  reading(name_, [&] {
     file_ = open_shard(bytes_, name_);
+    bytes_ = {};  // HDF5 has a copy
     records_ = records_in(file_->get());
-    check_tables(bytes_.size() <= kLarge);
+    if (has_object(file_->get(), "hist"))
+      take_histograms(read_packed_table(file_->get(), "hist"), records_);
   });
-  if (bytes_.size() > kLarge) return;
-  file_.reset();
-  bytes_.clear();
-}
-
-/// Reads every table once.
-void ShardReader::check_tables(bool keep) {
-  RowCounts rows{};
-  if (has_object(file_->get(), "hist"))
-    take_histograms(read_packed_table(file_->get(), "hist"), records_);
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    Table table = read_whole_table(file_->get(), *contents_.tables()[i], crew_);
-    rows[i] = table.rows();
-    if (table.name == "steps") count_steps(table);
-    if (keep) *contents_.tables()[i] = std::move(table);
-  }
-  check_footer(file_->get(), rows);
-  check_ranges(records_, rows);
-}
-
-void ShardReader::count_steps(const Table& steps) {
-  constexpr std::size_t kSteps = 2;  // in kCellTables
-  for (CellRecord& record : records_) {
-    if (record.level < RecordLevel::all) continue;
-    const RowRange& own = record.rows[kSteps];
-    if (static_cast<std::size_t>(own.rows) == steps.rows())
-      record.histograms = histograms_of(steps);  // millions of rows, which nothing copies
-    else
-      record.histograms = histograms_of(slice_of(steps, own));
-  }
 }
 
 const CellRecord& ShardReader::record(const std::string& key) {
-  return *reading_shard(name_, [&] { return &find(records_, key); });
+  return *reading(name_, [&] { return &find(records_, key); });
 }
 
 Table ShardReader::take(const std::string& key, std::size_t position) {
-  Table& kept = *contents_.tables()[position];
-  if (records_.size() == 1 && !file_) return std::move(kept);
-  return reading_shard(name_, [&] {
-    Table read = file_ ? read_whole_table(file_->get(), kept, crew_) : Table{};
-    if (records_.size() == 1) return read;
-    return slice_of(file_ ? read : kept, find(records_, key).rows[position]);
+  return reading(name_, [&] {
+    std::optional<Table>& kept = tables_[position];
+    if (!kept) kept = read_whole_table(file_->get(), described_table(kCellTables[position]), crew_);
+    const RowRange own = find(records_, key).rows[position];
+    const auto rows = static_cast<std::int64_t>(kept->rows());
+    if (own.offset < 0 || own.rows < 0 || own.offset > rows - own.rows)
+      throw H5Error("its cells do not fit its table " + kept->name);
+    if (records_.size() == 1) return std::move(*std::exchange(kept, std::nullopt));
+    return rows_in(*kept, static_cast<std::size_t>(own.offset), static_cast<std::size_t>(own.rows));
   });
 }
 
@@ -338,11 +252,10 @@ CellRecord ShardRecords::take(const std::string& path, const std::string& key) {
   auto at = shared_.find(file);
   if (at == shared_.end()) {
     Records records = shard_records(file_bytes(path), path);
-    if (records.size() == 1)
-      return reading_shard(path, [&] { return std::move(find(records, key)); });
+    if (records.size() == 1) return reading(path, [&] { return std::move(find(records, key)); });
     at = shared_.emplace(file, std::move(records)).first;
   }
-  return reading_shard(path, [&] { return find(at->second, key); });
+  return reading(path, [&] { return find(at->second, key); });
 }
 
 }  // namespace sweep

@@ -1,5 +1,4 @@
 #pragma once
-// Private to this room.
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,26 +12,23 @@ namespace sweep {
 /// A shard whose tables are taken one at a time, since those of a large cell take gigabytes.
 class ShardReader {
  public:
-  /// Throws like read_shard(), which checks as much: after this, every table can be read. The
-  /// crew unpacks tables.
+  /// Checks all bytes; throws like read_shard(). The crew unpacks tables.
   explicit ShardReader(const std::string& path, Crew* crew = nullptr);
   const FileIdentity& identity() const { return identity_; }
-  /// With its histograms. Throws ArchiveDamaged if the shard does not have the cell.
+  /// With its histograms, unless it has steps. Throws ArchiveDamaged if the shard does not have the
+  /// cell.
   const CellRecord& record(const std::string& key);
   /// The cell's rows of a table, by its position in kCellTables; may be called once for each.
   Table take(const std::string& key, std::size_t position);
 
  private:
-  void check_tables(bool keep);
-  void count_steps(const Table& steps);
-
   std::string name_;
   Crew* crew_;
   FileIdentity identity_;
   std::string bytes_;
+  std::optional<H5File> file_;
   std::vector<CellRecord> records_;
-  ShardContents contents_;      // tables of a small shard
-  std::optional<H5File> file_;  // of a large shard
+  std::array<std::optional<Table>, kCellTables.size()> tables_;  // of several cells
 };
 
 }  // namespace sweep

@@ -18,6 +18,8 @@
 #include "sweeps/files/twofold.hpp"
 #include "sweeps/hdf5/codec.hpp"
 #include "sweeps/hdf5/h5.hpp"
+#include "sweeps/hdf5/memory_file.hpp"
+#include "sweeps/hdf5/packed_table.hpp"
 
 namespace sweep {
 

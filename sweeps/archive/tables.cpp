@@ -88,7 +88,7 @@ ColumnData TableReader::values(Stored& column, hsize_t offset, hsize_t rows) con
     return read_bytes(column.dataset.get(), column.type.get(), first, count, name, crew_);
   };
   const auto read_alone = [&] {
-    return take_values(column.type.get(), read(offset, rows).data(), rows, size, name);
+    return take_values(column.described.data, size, read(offset, rows).data(), rows);
   };
   if (rows > kWindowRows) return read_alone();  // as few cells have; their rows are not kept
   const hsize_t window_end = column.window_start + column.window.size() / size;
@@ -103,9 +103,8 @@ ColumnData TableReader::values(Stored& column, hsize_t offset, hsize_t rows) con
       return read_alone();
     }
   }
-  return take_values(column.type.get(),
-                     column.window.data() + (offset - column.window_start) * size, rows, size,
-                     name);
+  return take_values(column.described.data, size,
+                     column.window.data() + (offset - column.window_start) * size, rows);
 }
 
 CellLoader::CellLoader(hid_t file, Crew* crew) {

@@ -4,6 +4,7 @@
 #include <tuple>
 #include <utility>
 
+#include "sweeps/archive/histograms.hpp"
 #include "sweeps/archive/spare.hpp"
 #include "sweeps/archive/tables.hpp"
 #include "sweeps/hdf5/codec.hpp"
@@ -34,7 +35,7 @@ std::vector<StoredChunk> packed_chunks(const Column& column, const ChunkShape& s
   for (std::size_t first = 0; first < rows; first += shape.rows) {
     const RowSlice slice{first, std::min<std::size_t>(shape.rows, rows - first)};
     bytes.resize(slice.count * shape.row_bytes);
-    put_values(column, slice, shape.row_bytes, bytes.data(), shape.row_bytes);
+    put_values(column, slice, shape.row_bytes, bytes.data());
     chunks.push_back(pack_chunk(shape, bytes));
   }
   return chunks;
@@ -175,8 +176,7 @@ void TableWriter::replace(Stored& column, std::size_t width) {
   const std::vector<char> old =
       read_bytes(column.dataset.get(), column.type.get(), 0, rows, name_ + "/" + name);
   Column values = without_rows(column.pending);
-  values.data =
-      take_values(column.type.get(), old.data(), rows, H5Tget_size(column.type.get()), name);
+  values.data = take_values(values.data, H5Tget_size(column.type.get()), old.data(), rows);
   column.dataset.close_checked("close the column " + name_ + "/" + name);
   remove_object(group_.get(), name);
   Stored wider = created(without_rows(values), width);
@@ -194,11 +194,12 @@ ArchiveWriter::ArchiveWriter(std::string path, int threads)
 
 void ArchiveWriter::append(CellRecord& cell, std::size_t table, const Table& rows) {
   cell.rows[table] = tables_[table].append(rows, cell.index);
+  if (rows.name == "steps" && cell.level == RecordLevel::all) cell.histograms = histograms_of(rows);
 }
 
 void ArchiveWriter::append(CellRecord& cell, const ShardContents& contents) {
-  for (std::size_t i = 0; i < tables_.size(); ++i) append(cell, i, *contents.tables()[i]);
   cell.histograms = contents.record.histograms;
+  for (std::size_t i = 0; i < tables_.size(); ++i) append(cell, i, *contents.tables()[i]);
 }
 
 void ArchiveWriter::finish(const ArchiveIndex& index) {

@@ -7,8 +7,8 @@
 #include "sweeps/archive/file.hpp"
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/files/parallel.hpp"
+#include "sweeps/hdf5/chunks.hpp"
 #include "sweeps/hdf5/column.hpp"
-#include "sweeps/hdf5/direct_chunks.hpp"
 
 namespace sweep {
 

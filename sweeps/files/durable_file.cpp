@@ -3,7 +3,6 @@
 #include <fcntl.h>
 #include <sys/mman.h>
 #include <sys/random.h>
-#include <sys/sendfile.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <unistd.h>
@@ -122,19 +121,6 @@ void FileOps::append(const std::string& path, std::string_view bytes) {
   file.close();
 }
 
-void FileOps::copy(const std::string& from, const std::string& to) {
-  // std::filesystem::copy_file reports a full disk as an input/output error.
-  constexpr std::size_t kBlock = std::size_t{1} << 24;
-  const Descriptor source(from, O_RDONLY);
-  Descriptor target(to, O_WRONLY | O_CREAT | O_EXCL);
-  for (;;) {
-    const ssize_t sent = ::sendfile(target.get(), source.get(), nullptr, kBlock);
-    if (sent == 0) break;
-    if (sent < 0 && errno != EINTR) throw FileError("copy " + from + " to", to, errno);
-  }
-  target.close();
-}
-
 void FileOps::sync(const std::string& path) { sync_descriptor(path, O_RDONLY); }
 
 void FileOps::rename(const std::string& from, const std::string& to) {
@@ -184,6 +170,17 @@ void publish(FileOps& files, const std::string& temporary, const std::string& pa
   files.sync_folder(folder_of(path));
 }
 
+void replace_file(FileOps& files, const std::string& path, std::string_view bytes) {
+  const std::string temporary = temporary_name(path);
+  try {
+    files.write(temporary, bytes);
+    publish(files, temporary, path);
+  } catch (const FileError&) {
+    discard(temporary);
+    throw;
+  }
+}
+
 void publish_new(FileOps& files, const std::string& temporary, const std::string& path) {
   files.sync(temporary);
   if (files.link(temporary, path)) {
@@ -200,6 +197,7 @@ void check_is_file(const std::string& path) {
   if (::stat(path.c_str(), &status) != 0) throw_read_error("open", path, errno);
   if (S_ISDIR(status.st_mode)) throw FileError("read", path, EISDIR);
   if (!S_ISREG(status.st_mode)) throw FileError("read", path, ESPIPE);
+  static_cast<void>(Descriptor(path, O_RDONLY));
 }
 
 FileIdentity identity_of(const std::string& path) {
@@ -268,18 +266,12 @@ std::string folder_of(const std::string& path) {
   return folder.empty() ? "." : folder;
 }
 
-MappedFile::MappedFile(const std::string& path) {
-  map(Descriptor(path, O_RDWR).get(), PROT_READ | PROT_WRITE, MAP_SHARED);
-}
-
-MappedFile::MappedFile(int descriptor) { map(descriptor, PROT_READ, MAP_PRIVATE); }
-
-void MappedFile::map(int descriptor, int protection, int flags) {
+MappedFile::MappedFile(int descriptor) {
   struct stat status {};
   if (::fstat(descriptor, &status) != 0) throw_read_error("look at", "an open file", errno);
   size_ = static_cast<std::size_t>(status.st_size);
   if (size_ == 0) return;
-  begin_ = ::mmap(nullptr, size_, protection, flags, descriptor, 0);
+  begin_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
   if (begin_ == MAP_FAILED) throw_read_error("map", "an open file", errno);
 }
 

@@ -39,8 +39,6 @@ class FileOps {
   virtual void write(const std::string& path, std::string_view bytes);
   /// Appends to an existing file, in one write.
   virtual void append(const std::string& path, std::string_view bytes);
-  /// Creates `to`, which must not exist.
-  virtual void copy(const std::string& from, const std::string& to);
   /// Waits until the file's bytes are on the disk, on file systems that can do that.
   virtual void sync(const std::string& path);
   /// Replaces `to` atomically. Not durable until the folder is synced.
@@ -62,11 +60,14 @@ class FileOps {
 /// replaces. `path` is never incomplete.
 void publish(FileOps& files, const std::string& temporary, const std::string& path);
 
-/// The same for a `path` that must not exist. Throws FileError (EEXIST) if it does.
+/// Writes a file that is published, or is not there.
+void replace_file(FileOps& files, const std::string& path, std::string_view bytes);
+
+/// Publishes to a `path` that must not exist. Throws FileError (EEXIST) if it does.
 void publish_new(FileOps& files, const std::string& temporary, const std::string& path);
 
-/// Throws FileError unless the path leads to a regular file. Reading from a pipe or a device may
-/// block forever.
+/// Throws FileError unless the path leads to a regular file that can be opened. Reading from a pipe
+/// or a device may block forever.
 void check_is_file(const std::string& path);
 
 /// Identifies the file at a path. It differs for another file at the same path, and usually for the
@@ -129,9 +130,7 @@ using FileBytes = std::span<unsigned char>;
 /// access ends the process with SIGBUS.
 class MappedFile {
  public:
-  /// Maps a file whose bytes may be changed. Throws FileError, as does the next constructor.
-  explicit MappedFile(const std::string& path);
-  /// Maps an open file read-only, even if another file has taken its name.
+  /// Maps an open file read-only, even if another file has taken its name. Throws FileError.
   explicit MappedFile(int descriptor);
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
@@ -139,8 +138,6 @@ class MappedFile {
   FileBytes bytes() const { return {static_cast<unsigned char*>(begin_), size_}; }
 
  private:
-  void map(int descriptor, int protection, int flags);
-
   std::size_t size_ = 0;
   void* begin_ = nullptr;
 };

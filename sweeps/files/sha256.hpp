@@ -1,30 +1,25 @@
 #pragma once
-#include <array>
-#include <cstddef>
-#include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 
+struct evp_md_ctx_st;  // of OpenSSL
+
 namespace sweep {
 
-/// SHA-256 (FIPS 180-4) of a stream of bytes.
+/// SHA-256 of a stream of bytes, by OpenSSL.
 class Sha256 {
  public:
+  Sha256();
   void update(std::string_view bytes);
-  /// The digest as 64 lower-case hex digits. Do not call update() after it.
+  /// The digest as 64 lower-case hex digits. Must be the last call.
   std::string hex();
 
  private:
-  void compress(const unsigned char* block);  // 64 bytes
-  void pad();
-
-  // First 32 bits of the fractional parts of the square roots of the first eight primes (FIPS
-  // 180-4, 5.3.3).
-  std::array<std::uint32_t, 8> state_ = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a,
-                                         0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
-  std::array<unsigned char, 64> block_{};
-  std::size_t filled_ = 0;    // bytes of block_ in use, below 64
-  std::uint64_t length_ = 0;  // bytes so far
+  struct Free {
+    void operator()(evp_md_ctx_st* context) const;
+  };
+  std::unique_ptr<evp_md_ctx_st, Free> context_;
 };
 
 std::string sha256_of(std::string_view bytes);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <cstdio>
 #include <vector>
 
 #include "sweeps/files/sha256.hpp"
@@ -17,10 +18,9 @@ constexpr std::size_t kAt = kMark.size(), kSize = kAt + kDigits + 1, kDigest = k
 static_assert(kDigest + kDigestDigits + 1 == kLead);
 
 std::string hex(std::size_t number) {
-  char digits[2 * sizeof number];
-  const auto end = std::to_chars(std::begin(digits), std::end(digits), number, 16).ptr;
-  const std::string text(std::begin(digits), end);
-  return std::string(kDigits - std::min(kDigits, text.size()), '0') + text;
+  char digits[kDigits + 1];
+  std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(number));
+  return digits;
 }
 
 std::size_t number_at(std::string_view piece, std::size_t at) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstring>
+#include <type_traits>
 
 #include "sweeps/hdf5/deflate.hpp"
 #include "sweeps/hdf5/h5.hpp"
@@ -14,20 +15,13 @@ namespace {
 /// Values whose bytes are moved at a time, so that both sides stay in the nearest cache.
 constexpr std::size_t kBlock = 1024;
 
-template <std::size_t width>
-void shuffle_fixed(const char* values, std::size_t count, char* out, std::size_t plane) {
-  for (std::size_t first = 0; first < count; first += kBlock) {
-    const std::size_t end = std::min(count, first + kBlock);
-    for (std::size_t byte = 0; byte < width; ++byte)
-      for (std::size_t i = first; i < end; ++i) out[byte * plane + i] = values[i * width + byte];
-  }
-}
-
-template <std::size_t width>
-void unshuffle_fixed(const char* shuffled, std::size_t plane, std::size_t count, char* values) {
-  for (std::size_t i = 0; i < count; ++i)
-    for (std::size_t byte = 0; byte < width; ++byte)
-      values[i * width + byte] = shuffled[byte * plane + i];
+/// Calls `move` with the width, as a constant if it is a number's.
+template <class Move>
+void with_width(std::size_t width, const Move& move) {
+  if (width == 1) return move(std::integral_constant<std::size_t, 1>());
+  if (width == 4) return move(std::integral_constant<std::size_t, 4>());
+  if (width == 8) return move(std::integral_constant<std::size_t, 8>());
+  move(width);
 }
 
 }  // namespace
@@ -68,31 +62,22 @@ bool has_fletcher32(std::span<const unsigned char> chunk) {
 
 void shuffle_bytes(const char* values, std::size_t count, std::size_t width, char* out,
                    std::size_t plane) {
-  if (width == 1) {
-    std::copy_n(values, count, out);
-  } else if (width == 4) {
-    shuffle_fixed<4>(values, count, out, plane);
-  } else if (width == 8) {
-    shuffle_fixed<8>(values, count, out, plane);
-  } else {
-    for (std::size_t byte = 0; byte < width; ++byte)
-      for (std::size_t i = 0; i < count; ++i) out[byte * plane + i] = values[i * width + byte];
-  }
+  with_width(width, [&](auto bytes) {
+    for (std::size_t first = 0; first < count; first += kBlock) {
+      const std::size_t end = std::min(count, first + kBlock);
+      for (std::size_t byte = 0; byte < bytes; ++byte)
+        for (std::size_t i = first; i < end; ++i) out[byte * plane + i] = values[i * bytes + byte];
+    }
+  });
 }
 
 void unshuffle_bytes(const char* shuffled, std::size_t plane, std::size_t count, std::size_t width,
                      char* values) {
-  if (width == 1) {
-    std::copy_n(shuffled, count, values);
-  } else if (width == 4) {
-    unshuffle_fixed<4>(shuffled, plane, count, values);
-  } else if (width == 8) {
-    unshuffle_fixed<8>(shuffled, plane, count, values);
-  } else {
+  with_width(width, [&](auto bytes) {
     for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t byte = 0; byte < width; ++byte)
-        values[i * width + byte] = shuffled[byte * plane + i];
-  }
+      for (std::size_t byte = 0; byte < bytes; ++byte)
+        values[i * bytes + byte] = shuffled[byte * plane + i];
+  });
 }
 
 std::vector<unsigned char> pack_shuffled(std::span<const char> shuffled) {

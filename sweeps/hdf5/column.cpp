@@ -5,7 +5,7 @@
 #include <limits>
 #include <span>
 
-#include "sweeps/hdf5/direct_chunks.hpp"
+#include "sweeps/hdf5/chunks.hpp"
 
 namespace sweep {
 
@@ -39,54 +39,29 @@ hid_t number_type(const ColumnData& data) {
 }
 
 template <class T>
-void put(std::span<const T> values, std::size_t, char* out, std::size_t stride) {
-  if (stride == sizeof(T)) {
-    if (!values.empty()) std::memcpy(out, values.data(), values.size_bytes());
-    return;
-  }
-  for (const T& value : values) {
-    std::memcpy(out, &value, sizeof(T));
-    out += stride;
-  }
+void put(std::span<const T> values, std::size_t, char* out) {
+  if (!values.empty()) std::memcpy(out, values.data(), values.size_bytes());
 }
 
-void put(std::span<const std::string> values, std::size_t width, char* out, std::size_t stride) {
+void put(std::span<const std::string> values, std::size_t width, char* out) {
   for (const std::string& value : values) {
     const std::size_t kept = std::min(value.size(), width);
     std::memcpy(out, value.data(), kept);
     std::memset(out + kept, 0, width - kept);
-    out += stride;
+    out += width;
   }
 }
 
 template <class T>
-ColumnData take(const char* bytes, std::size_t rows, std::size_t stride) {
-  std::vector<T> values(rows);
-  if (stride == sizeof(T)) {
-    if (rows > 0) std::memcpy(values.data(), bytes, rows * sizeof(T));
-    return values;
-  }
-  for (T& value : values) {
-    std::memcpy(&value, bytes, sizeof(T));
-    bytes += stride;
-  }
-  return values;
+void take(std::vector<T>& values, std::size_t, const char* bytes) {
+  if (!values.empty()) std::memcpy(values.data(), bytes, values.size() * sizeof(T));
 }
 
-ColumnData take_texts(std::size_t width, const char* bytes, std::size_t rows, std::size_t stride) {
-  std::vector<std::string> values(rows);
+void take(std::vector<std::string>& values, std::size_t width, const char* bytes) {
   for (std::string& value : values) {
     value.assign(bytes, std::find(bytes, bytes + width, '\0'));
-    bytes += stride;
+    bytes += width;
   }
-  return values;
-}
-
-H5Space row_space(hid_t dataset, hsize_t offset, hsize_t rows) {
-  H5Space space(H5Dget_space(dataset), "get the space of a column");
-  h5_check(H5Sselect_hyperslab(space.get(), H5S_SELECT_SET, &offset, nullptr, &rows, nullptr),
-           "select rows of a column");
-  return space;
 }
 
 }  // namespace
@@ -105,30 +80,35 @@ H5Type stored_type(const Column& column, std::size_t width) {
   return {H5Tcopy(number_type(column.data)), "copy a type"};
 }
 
-void put_values(const Column& column, std::size_t width, char* out, std::size_t stride) {
-  put_values(column, {0, column.size()}, width, out, stride);
-}
-
-void put_values(const Column& column, RowSlice rows, std::size_t width, char* out,
-                std::size_t stride) {
+void put_values(const Column& column, RowSlice rows, std::size_t width, char* out) {
   std::visit(
       [&](const auto& values) {
-        put(std::span(values).subspan(rows.first, rows.count), width, out, stride);
+        put(std::span(values).subspan(rows.first, rows.count), width, out);
       },
       column.data);
 }
 
-ColumnData take_values(hid_t type, const char* bytes, std::size_t rows, std::size_t stride,
-                       const std::string& name) {
+ColumnData data_of(hid_t type, const std::string& name) {
   const H5T_class_t kind = H5Tget_class(type);
   const std::size_t size = H5Tget_size(type);
   const bool integer = kind == H5T_INTEGER || kind == H5T_ENUM;
-  if (kind == H5T_STRING) return take_texts(size, bytes, rows, stride);
-  if (kind == H5T_FLOAT && size == 8) return take<double>(bytes, rows, stride);
-  if (integer && size == 1) return take<std::int8_t>(bytes, rows, stride);
-  if (integer && size == 4) return take<std::int32_t>(bytes, rows, stride);
-  if (integer && size == 8) return take<std::int64_t>(bytes, rows, stride);
+  if (kind == H5T_STRING) return std::vector<std::string>();
+  if (kind == H5T_FLOAT && size == 8) return std::vector<double>();
+  if (integer && size == 1) return std::vector<std::int8_t>();
+  if (integer && size == 4) return std::vector<std::int32_t>();
+  if (integer && size == 8) return std::vector<std::int64_t>();
   throw H5Error("the column " + name + " has a type that no table has");
+}
+
+ColumnData take_values(const ColumnData& like, std::size_t width, const char* bytes,
+                       std::size_t rows) {
+  return std::visit(
+      [&](const auto& values) -> ColumnData {
+        auto taken = std::decay_t<decltype(values)>(rows);
+        take(taken, width, bytes);
+        return taken;
+      },
+      like);
 }
 
 std::vector<std::string> enum_names_of(hid_t type) {
@@ -182,7 +162,7 @@ Column describe_column(hid_t dataset, hid_t type, const std::string& name) {
           read_text_attribute(dataset, "long_name"),
           has_attribute(dataset, "volatile"),
           enum_names_of(type),
-          take_values(type, nullptr, 0, 0, name)};
+          data_of(type, name)};
 }
 
 hsize_t rows_of(hid_t dataset) {
@@ -197,24 +177,13 @@ std::vector<char> read_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t 
   if (const std::optional<ChunkShape> shape = chunk_shape(dataset, type))
     if (auto read = read_rows(dataset, *shape, offset, rows, name, crew)) return std::move(*read);
   std::vector<char> bytes(rows * H5Tget_size(type));
-  const H5Space file = row_space(dataset, offset, rows);
+  const H5Space file(H5Dget_space(dataset), "get the space of a column");
+  h5_check(H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, &offset, nullptr, &rows, nullptr),
+           "select rows of a column");
   const H5Space memory(H5Screate_simple(1, &rows, nullptr), "make a space of rows");
   h5_check(H5Dread(dataset, type, memory.get(), file.get(), H5P_DEFAULT, bytes.data()),
            "read the column " + name);
   return bytes;
-}
-
-void write_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows, const char* bytes,
-                 const std::string& name) {
-  if (rows == 0) return;
-  const std::optional<ChunkShape> shape = chunk_shape(dataset, type);
-  const bool whole = shape && offset % shape->rows == 0 &&
-                     ((offset + rows) % shape->rows == 0 || offset + rows == rows_of(dataset));
-  if (whole) return write_chunks(dataset, *shape, offset, {bytes, rows * shape->row_bytes}, name);
-  const H5Space file = row_space(dataset, offset, rows);
-  const H5Space memory(H5Screate_simple(1, &rows, nullptr), "make a space of rows");
-  h5_check(H5Dwrite(dataset, type, memory.get(), file.get(), H5P_DEFAULT, bytes),
-           "write the column " + name);
 }
 
 void resize(hid_t dataset, hsize_t rows) {

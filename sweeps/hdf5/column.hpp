@@ -20,13 +20,14 @@ struct RowSlice {
   std::size_t first, count;
 };
 
-/// Copies the values to out, out + stride, ...; truncates texts longer than `width`.
-void put_values(const Column& column, std::size_t width, char* out, std::size_t stride);
-void put_values(const Column& column, RowSlice rows, std::size_t width, char* out,
-                std::size_t stride);
-/// The inverse, for `rows` values of this stored type.
-ColumnData take_values(hid_t type, const char* bytes, std::size_t rows, std::size_t stride,
-                       const std::string& name);
+/// Copies the values to `out`, one after the other; truncates texts longer than `width`.
+void put_values(const Column& column, RowSlice rows, std::size_t width, char* out);
+/// The inverse, for values of the type that `like` has, each of `width` bytes if they are texts.
+/// Calls nothing of HDF5, nor does put_values().
+ColumnData take_values(const ColumnData& like, std::size_t width, const char* bytes,
+                       std::size_t rows);
+/// No values, of the type that this stored one is read as; `name` is for messages.
+ColumnData data_of(hid_t type, const std::string& name);
 
 /// Names of an enumeration's values; empty for other types.
 std::vector<std::string> enum_names_of(hid_t type);
@@ -46,8 +47,6 @@ hsize_t rows_of(hid_t dataset);
 /// Packed values [offset, offset + rows), which the crew unpacks; `name` is for messages.
 std::vector<char> read_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows,
                              const std::string& name, Crew* crew = nullptr);
-void write_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows, const char* bytes,
-                 const std::string& name);
 /// Sets the number of rows; new rows read as NaN, 0 or an empty text.
 void resize(hid_t dataset, hsize_t rows);
 

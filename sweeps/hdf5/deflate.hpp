@@ -1,7 +1,6 @@
 #pragma once
-// Streams in zlib's format, at the lowest level of compression. ISA-L deflates, or libdeflate, or
-// zlib, and libdeflate inflates, or zlib, whichever of them is installed: deflate_*.cpp and
-// inflate_*.cpp. All of them read what any of them wrote.
+// Streams in zlib's format, at the lowest level of compression, by ISA-L where it is installed,
+// else by zlib: deflate_*.cpp. Each reads what the other wrote.
 #include <cstddef>
 #include <span>
 

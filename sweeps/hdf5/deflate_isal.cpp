@@ -30,4 +30,15 @@ std::size_t deflate_to(std::span<unsigned char> out, std::span<const char> bytes
   return isal_deflate_stateless(&stream) == COMP_OK ? stream.total_out : 0;
 }
 
+bool inflate_to(std::span<char> out, std::span<const unsigned char> bytes) {
+  inflate_state state;
+  isal_inflate_init(&state);
+  state.crc_flag = ISAL_ZLIB;
+  state.next_in = const_cast<std::uint8_t*>(bytes.data());
+  state.avail_in = static_cast<std::uint32_t>(bytes.size());
+  state.next_out = reinterpret_cast<std::uint8_t*>(out.data());
+  state.avail_out = static_cast<std::uint32_t>(out.size());
+  return isal_inflate_stateless(&state) == ISAL_DECOMP_OK && state.avail_out == 0;
+}
+
 }  // namespace sweep

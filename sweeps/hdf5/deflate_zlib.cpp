@@ -13,4 +13,11 @@ std::size_t deflate_to(std::span<unsigned char> out, std::span<const char> bytes
   return status == Z_OK ? written : 0;
 }
 
+bool inflate_to(std::span<char> out, std::span<const unsigned char> bytes) {
+  auto written = static_cast<uLongf>(out.size());
+  const int status = uncompress(reinterpret_cast<Bytef*>(out.data()), &written, bytes.data(),
+                                static_cast<uLong>(bytes.size()));
+  return status == Z_OK && written == out.size();
+}
+
 }  // namespace sweep

@@ -198,16 +198,6 @@ H5File open_h5(const std::string& path) {
   return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, h5_access().get()), "open " + path};
 }
 
-H5File open_h5_bytes(std::string_view bytes, const std::string& name) {
-  silence_h5();
-  const H5Properties access = h5_access();
-  h5_check(H5Pset_fapl_core(access.get(), bytes.size(), 0), "keep a file in memory");
-  // HDF5 copies the bytes; the parameter is not const only because of its callbacks.
-  h5_check(H5Pset_file_image(access.get(), const_cast<char*>(bytes.data()), bytes.size()),
-           "hand over the bytes of " + name);
-  return {H5Fopen(name_in_memory().c_str(), H5F_ACC_RDONLY, access.get()), "open " + name};
-}
-
 H5File open_h5_for_writing(const std::string& path) {
   silence_h5();
   return {H5Fopen(path.c_str(), H5F_ACC_RDWR, writing_access().get()), "open " + path};

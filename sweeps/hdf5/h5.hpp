@@ -1,9 +1,7 @@
 #pragma once
-// RAII handles for HDF5, and tables stored as groups of columns.
+// RAII handles for HDF5, files, groups, attributes and texts.
 #include <hdf5.h>
 
-#include <cstdlib>
-#include <memory>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -73,37 +71,12 @@ H5Properties h5_creation();
 /// A name for a file in memory, which HDF5 requires; no file and no other open file has it.
 std::string name_in_memory();
 
-/// A new file in memory, in the format of create_h5().
-class MemoryH5 {
- public:
-  MemoryH5();
-  MemoryH5(const MemoryH5&) = delete;
-  MemoryH5& operator=(const MemoryH5&) = delete;
-  hid_t get() const { return file_.get(); }
-  /// Closes the file and returns its bytes.
-  std::string close();
-
- private:
-  struct Free {
-    void operator()(void* bytes) const { std::free(bytes); }
-  };
-  static void* grow(void* bytes, size_t size, H5FD_file_image_op_t, void* self);
-  static herr_t keep(void* bytes, H5FD_file_image_op_t, void* self);
-  H5File create();
-
-  std::unique_ptr<void, Free> bytes_ = nullptr;  // set when HDF5 has closed the file
-  std::size_t capacity_ = 0;                     // bytes of the buffer, with room to grow
-  H5File file_;
-};
-
 /// Creates a file in the format of HDF5 1.10, whose descriptions and indices of chunks have
 /// checksums. Throws H5Error when the path exists.
 /// Close it with close_checked(), which also fails while an object in the file is open.
 H5File create_h5(const std::string& path);
 /// Opens an existing file for reading.
 H5File open_h5(const std::string& path);
-/// Opens the bytes of a closed file for reading; `name` is for messages.
-H5File open_h5_bytes(std::string_view bytes, const std::string& name);
 /// Opens an existing file for reading and writing. Close it with close_checked() as well.
 H5File open_h5_for_writing(const std::string& path);
 
@@ -125,23 +98,5 @@ std::int64_t read_integer_attribute(hid_t object, const std::string& name);
 /// Writes one text of any length, without zero bytes, as a scalar dataset.
 void write_text(hid_t parent, const std::string& name, const std::string& text);
 std::string read_text(hid_t parent, const std::string& name);
-
-/// Writes a table as the group `table.name` of 1-D datasets, one per column, compressed, with
-/// checksums and the attributes unit, long_name and, if it applies, volatile. The group's attribute
-/// `columns` keeps their order.
-void write_table(hid_t parent, const Table& table);
-/// Reads a table back. Throws H5Error when it is missing or damaged.
-Table read_table(hid_t parent, const std::string& name);
-
-/// Reads and checks a single column of such a table.
-Column read_table_column(hid_t parent, const std::string& table, const std::string& column);
-
-/// Writes a table as one dataset of rows, in chunks of at most `chunk_rows`. It has fewer objects
-/// than a table of columns.
-void write_packed_table(hid_t parent, const Table& table, std::size_t chunk_rows = 4096);
-/// Reads it back; the crew unpacks.
-Table read_packed_table(hid_t parent, const std::string& name, Crew* crew = nullptr);
-/// Whether the packed table has these rows, volatile columns aside; reads a chunk at a time.
-bool packed_table_holds(hid_t parent, const Table& expected);
 
 }  // namespace sweep

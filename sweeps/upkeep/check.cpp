@@ -1,17 +1,17 @@
 #include "sweeps/upkeep/check.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
 
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/archive/file.hpp"
+#include "sweeps/archive/names.hpp"
 #include "sweeps/archive/spare.hpp"
 #include "sweeps/archive/tables.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/hdf5/direct_chunks.hpp"
+#include "sweeps/hdf5/chunks.hpp"
 
 namespace sweep {
 
@@ -87,7 +87,7 @@ void check_shards(const std::string& archive, const std::vector<CellRecord>& cel
   for (const CellRecord& cell : cells) {
     if (!std::binary_search(names.begin(), names.end(), cell.key + ".h5")) continue;
     try {
-      static_cast<void>(read_shard(path + ".d/" + cell.key + ".h5", cell.key));
+      static_cast<void>(read_shard(shard_path(path, cell.key), cell.key));
     } catch (const ArchiveError& error) {
       problems.push_back(error.what());
     }
@@ -104,8 +104,6 @@ void check_storage(hid_t file) {
 
 Problems check_archive(const std::string& path) {
   check_is_file(path);
-  static_cast<void>(
-      Descriptor(path, O_RDONLY));  // throws FileError with the reason if it cannot be read
   Problems problems;
   try {
     const OpenArchive archive = open_archive_file(path);

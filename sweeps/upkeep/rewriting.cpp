@@ -3,13 +3,13 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <numeric>
+#include <iterator>
 #include <utility>
 #include <vector>
 
+#include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/archive/writer.hpp"
-#include "sweeps/archive/writing.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/upkeep/check.hpp"
 
@@ -54,27 +54,27 @@ void write_at_level(const std::string& archive, RecordLevel level, const std::st
   ArchiveIndex index;
   index.head = {whole.sweep_name(), whole.spec_text(), whole.created_utc(), whole.tool_version()};
   index.provenance = whole.provenance();
-  const auto contents_of = [&](std::size_t i) {
-    return at_level(whole, static_cast<int>(i), level, further);
-  };
-  for (std::size_t i = 0; i < whole.cells().size(); ++i)
-    index.cells.push_back(contents_of(i).record);
-  write_new_archive(target, std::move(index), contents_of);
+  index.cells = whole.cells();
+  write_new_archive(target, std::move(index), [&](CellRecord& cell) {
+    ShardContents contents = at_level(whole, cell.index, level, further);
+    cell = contents.record;
+    return contents;
+  });
 }
 
 void write_new_archive(const std::string& target, ArchiveIndex index,
-                       const std::function<ShardContents(std::size_t)>& contents_of) {
+                       const ContentsOf& contents_of) {
   const std::string temporary = temporary_name(target);
   try {
     ArchiveWriter writer(temporary);
-    for (std::size_t i = 0; i < index.cells.size(); ++i) {
-      index.cells[i].rows = {};
-      writer.append(index.cells[i], contents_of(i));
+    for (CellRecord& cell : index.cells) {
+      std::optional<ShardContents> contents = contents_of(cell);
+      if (!contents && cell.has_run()) cell = without_outcome(cell);
+      cell.rows = {};
+      if (contents) writer.append(cell, *contents);
     }
     writer.finish(index);
-    std::vector<int> all(index.cells.size());
-    std::iota(all.begin(), all.end(), 0);
-    verify_archive_file(temporary, index, all);
+    verify_archive_file(temporary, index);
     FileOps files;
     publish_new(files, temporary, target);
   } catch (const ReadFailed&) {

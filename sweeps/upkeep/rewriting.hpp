@@ -2,6 +2,7 @@
 // Private to this room.
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <string>
 
 #include "sweeps/archive/file.hpp"
@@ -18,10 +19,12 @@ void forget_level(CellRecord& cell);
 /// The digest of the cell's figures, notes and tables of this level.
 std::string digest_at(ShardContents cell, RecordLevel level);
 
-/// Writes a complete archive under a name that must not exist: `contents_of(i)` are the record and
-/// tables of index.cells[i]. The file is read back before it gets its name. Throws
-/// ArchiveWriteFailed, and what `contents_of` throws; then there is no file.
+/// The tables of a cell, whose record it may change; empty for a cell without an outcome.
+using ContentsOf = std::function<std::optional<ShardContents>(CellRecord& cell)>;
+
+/// Writes a complete archive under a name that must not exist. The file is read back before it gets
+/// its name. Throws ArchiveWriteFailed, and what `contents_of` throws; then there is no file.
 void write_new_archive(const std::string& target, ArchiveIndex index,
-                       const std::function<ShardContents(std::size_t)>& contents_of);
+                       const ContentsOf& contents_of);
 
 }  // namespace sweep

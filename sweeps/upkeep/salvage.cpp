@@ -1,25 +1,22 @@
 #include "sweeps/upkeep/salvage.hpp"
 
-#include <fcntl.h>
-
 #include <algorithm>
 #include <filesystem>
 #include <map>
-#include <numeric>
 #include <optional>
 #include <set>
 #include <utility>
 
 #include "sweeps/archive/errors.hpp"
+#include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
-#include "sweeps/archive/lock.hpp"
 #include "sweeps/archive/spare.hpp"
 #include "sweeps/archive/tables.hpp"
-#include "sweeps/archive/writer.hpp"
-#include "sweeps/archive/writing.hpp"
+#include "sweeps/commits/lock.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/hdf5/direct_chunks.hpp"
+#include "sweeps/hdf5/chunks.hpp"
+#include "sweeps/upkeep/rewriting.hpp"
 
 namespace sweep {
 
@@ -223,31 +220,6 @@ class Sources {
   std::map<std::string, int> saved_;  // results by source
 };
 
-/// Writes the archive and counts its results. Cells that are lost have no outcome.
-Salvage write_salvaged(const std::string& temporary, ArchiveIndex& index, Sources& sources) {
-  Salvage salvage;
-  for (const std::string& each : sources.unlisted())
-    salvage.lost.push_back("any result that only " + each +
-                           " had: its list of cells cannot be read");
-  ArchiveWriter writer(temporary);
-  for (CellRecord& cell : index.cells) {
-    if (std::optional<ShardContents> contents = sources.best(cell.key)) {
-      cell = without_outcome(cell);
-      take_outcome(cell, contents->record);
-      writer.append(cell, *contents);
-      ++salvage.saved;
-    } else if (cell.has_run()) {
-      salvage.lost.push_back("cell " + std::to_string(cell.index) + " (" + cell.label + "), " +
-                             std::string(to_text(cell.status)) + ": no copy of it is whole" +
-                             sources.damage_of(cell.key));
-      cell = without_outcome(cell);
-    }
-  }
-  writer.finish(index);
-  salvage.sources = sources.saved();
-  return salvage;
-}
-
 Salvage salvage_into(const std::string& path, const std::string& target) {
   const WorkFolder work(target);
   Sources sources(path, work);
@@ -256,13 +228,24 @@ Salvage salvage_into(const std::string& path, const std::string& target) {
     throw ArchiveDamaged("nothing can be saved of " + path + ", " + path + ".prev and " + path +
                          ".d: none of them has a list of cells or a result that is whole");
   }
-  const std::string temporary = work.file("archive.h5");
-  Salvage salvage = write_salvaged(temporary, index, sources);
-  std::vector<int> all(index.cells.size());
-  std::iota(all.begin(), all.end(), 0);
-  verify_archive_file(temporary, index, all);
-  FileOps files;
-  publish_new(files, temporary, target);
+  Salvage salvage;
+  for (const std::string& each : sources.unlisted())
+    salvage.lost.push_back("any result that only " + each +
+                           " had: its list of cells cannot be read");
+  write_new_archive(target, std::move(index), [&](CellRecord& cell) {
+    std::optional<ShardContents> contents = sources.best(cell.key);
+    if (contents) {
+      cell = without_outcome(cell);
+      take_outcome(cell, contents->record);
+      ++salvage.saved;
+    } else if (cell.has_run()) {
+      salvage.lost.push_back("cell " + std::to_string(cell.index) + " (" + cell.label + "), " +
+                             std::string(to_text(cell.status)) + ": no copy of it is whole" +
+                             sources.damage_of(cell.key));
+    }
+    return contents;
+  });
+  salvage.sources = sources.saved();
   return salvage;
 }
 
@@ -272,8 +255,6 @@ Salvage salvage_archive(const std::string& archive, const std::string& target) {
   const std::string path = resolved(archive);
   if (fs::exists(path) || (!fs::exists(path + ".prev") && !fs::exists(path + ".d"))) {
     check_is_file(path);
-    static_cast<void>(
-        Descriptor(path, O_RDONLY));  // throws FileError with the reason if it cannot be read
   }
   if (fs::exists(fs::symlink_status(target))) throw FileError("create", target, EEXIST);
   // A live driver moves results from shards into the archive; they could be missed in both.

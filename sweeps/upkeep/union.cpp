@@ -120,8 +120,10 @@ void merge_archives(const std::string& a, const std::string& b, const std::strin
     index.cells.push_back(origin.cell());
     index.cells.back().index = static_cast<int>(index.cells.size()) - 1;
   }
-  write_new_archive(target, std::move(index),
-                    [&](std::size_t i) { return origins[i].archive->load(origins[i].row); });
+  write_new_archive(target, std::move(index), [&](const CellRecord& cell) {
+    const Origin& origin = origins[static_cast<std::size_t>(cell.index)];
+    return origin.archive->load(origin.row);
+  });
 }
 
 }  // namespace sweep

@@ -29,12 +29,13 @@ MAY_INCLUDE = {
     "kernels/small_gemm": "kernels kernels/device kernels/layers cuda",
     "kernels/gated_gemm": "kernels kernels/device kernels/layers cuda",
     "kernels/reference": "kernels",
-    "sweeps/files": "posix",
+    "sweeps/files": "openssl posix",
     "sweeps/tables": "",
     "sweeps/spec": "sweeps/files sweeps/tables toml",
-    "sweeps/hdf5": "sweeps/files sweeps/tables hdf5 zlib isal libdeflate posix",
+    "sweeps/hdf5": "sweeps/files sweeps/tables hdf5 zlib isal posix",
     "sweeps/archive": "sweeps/files sweeps/tables sweeps/spec sweeps/hdf5 posix",
-    "sweeps/upkeep": "sweeps/files sweeps/tables sweeps/hdf5 sweeps/archive posix",
+    "sweeps/commits": "sweeps/files sweeps/tables sweeps/hdf5 sweeps/archive posix",
+    "sweeps/upkeep": "sweeps/files sweeps/tables sweeps/hdf5 sweeps/archive sweeps/commits posix",
     "workers/engine/base": "",
     "workers/engine/cache": "workers/engine/base",
     "workers/engine/step": "workers/engine/base workers/engine/cache",
@@ -76,7 +77,7 @@ MAY_INCLUDE = {
                        "workers/policies/admission workers/policies/plugin workers/model "
                        "workers/backends/sim workers/workload/trace sweeps/spec",
     "workers/rank": "version workers/profiles workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "
-                    "sweeps/files sweeps/tables sweeps/spec sweeps/archive json posix",
+                    "sweeps/files sweeps/tables sweeps/spec sweeps/archive sweeps/commits json posix",
     "workers/tools": "workers/rank workers/server workers/server/dialect workers/server/http workers/cell workers/record workers/engine workers/engine/base workers/policies workers/workload "
                      "workers/workload/trace workers/model workers/backends/sim workers/backends/cuda "
                      "workers/backends/cuda/forward sweeps/files posix",
@@ -97,11 +98,11 @@ MAY_INCLUDE = {
     "driver/bundle": "driver/command_line driver/bound analysis/text analysis/compare analysis/claims sweeps/files sweeps/spec sweeps/archive "
                      "sweeps/upkeep workers/binding workers/cell workers/engine/base version",
     "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/spec workers/profiles workers/binding",
-    "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/cell analysis/trace sweeps/files sweeps/spec sweeps/archive "
+    "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/cell analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
-    "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive workers/profiles workers/rank posix",
+    "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive sweeps/commits workers/profiles workers/rank posix",
     "driver/commands": "driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/cell "
-                       "analysis/compare analysis/answer analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive "
+                       "analysis/compare analysis/answer analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
                        "sweeps/upkeep workers/binding workers/bounds workers/rank workers/tools version posix",
     "driver/create": "driver/command_line sweeps/files",
     "driver": "driver/command_line driver/commands driver/bundle driver/create sweeps/files mpi posix",
@@ -122,7 +123,7 @@ TRESPASS = '#include "driver/main.hpp"\n#include "kernels/device/wgmma.cuh"\n#in
 HEADERS = {
     "cuda": r"cu(da|blas|rand|b/)|nvml|nvtx|mma\.h|cooperative_groups", "nccl": r"nccl", "curl": r"curl/", "mpi": r"mpi\.h",
     "hdf5": r"hdf5|H5", "toml": r"toml\+\+/", "json": r"nlohmann/",
-    "boost": r"boost/", "zlib": r"zlib\.h", "isal": r"isa-l/", "libdeflate": r"libdeflate\.h", "version": r"driver/version\.hpp|version/kernels_digest\.hpp", "catch2": r"catch2/", "blas": r"cblas", "posix": r"[\w/-]+\.h$", "std": r"\w+$",
+    "boost": r"boost/", "zlib": r"zlib\.h", "isal": r"isa-l/", "openssl": r"openssl/", "version": r"driver/version\.hpp|version/kernels_digest\.hpp", "catch2": r"catch2/", "blas": r"cblas", "posix": r"[\w/-]+\.h$", "std": r"\w+$",
     "not_from_root": r".*",
 }
 # Rule, pattern, the files it is looked for in, the files where it belongs.

@@ -11,7 +11,7 @@
 #include <sstream>
 #include <thread>
 
-#include "sweeps/archive/marks.hpp"
+#include "sweeps/commits/marks.hpp"
 
 namespace worker {
 namespace {

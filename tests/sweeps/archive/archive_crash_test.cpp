@@ -41,7 +41,7 @@ std::vector<int> run(ArchiveWorld& world, const Attempts& attempts,
     RunMark mark{world.key(cells.front()), 1, 0, "n", 1, "running", ""};
     const std::vector<std::string> keys = world.keys(cells);
     mark.with.assign(keys.begin() + 1, keys.end());
-    archive.write_mark(mark);
+    archive.marks().write(mark);
     archive.commit(keys, world.bytes(cells));
     for (const int cell : cells) acknowledged(cell);
     if (cells.front() == 0) archive.merge();

@@ -6,8 +6,8 @@
 #include <fstream>
 #include <thread>
 
-#include "sweeps/archive/lock.hpp"
 #include "sweeps/archive/reader.hpp"
+#include "sweeps/commits/lock.hpp"
 #include "sweeps/hdf5/h5.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"

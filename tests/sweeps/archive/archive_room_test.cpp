@@ -12,9 +12,9 @@
 #include <filesystem>
 #include <numeric>
 
-#include "sweeps/archive/lock.hpp"
-#include "sweeps/archive/marks.hpp"
 #include "sweeps/archive/reader.hpp"
+#include "sweeps/commits/lock.hpp"
+#include "sweeps/commits/marks.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
@@ -57,7 +57,7 @@ TEST_CASE("a commit that finds no space can be repeated, and nothing is lost or 
   world.files = &disk;
   world.options.provenance = {{"host", "node-1", true}};
   world.open();
-  for (const std::string& name : {std::string("provenance"), world.key(0), world.key(0)}) {
+  for (const std::string& name : {std::string(".prov"), world.key(0), world.key(0)}) {
     disk.full = name;
     CHECK_THROWS_AS(world.commit(0), ArchiveNoSpace);
     CHECK(world.done().empty());
@@ -115,7 +115,7 @@ TEST_CASE("a mark that cannot be removed holds up no result, and counts for noth
   ArchiveWorld world(1);
   world.files = &disk;
   world.open();
-  world.archive().write_mark({world.key(0), 1, 0, "node-7", 99, "running", ""});
+  world.archive().marks().write({world.key(0), 1, 0, "node-7", 99, "running", ""});
   world.commit(0);
   CHECK(world.done() == std::vector{0});
   FileOps works;

@@ -1,4 +1,4 @@
-#include "sweeps/archive/archive.hpp"
+#include "sweeps/commits/archive.hpp"
 #include "sweeps/archive/file.hpp"
 
 #include <cmath>
@@ -7,9 +7,10 @@
 #include <numeric>
 #include <random>
 
-#include "sweeps/archive/marks.hpp"
 #include "sweeps/archive/reader.hpp"
+#include "sweeps/commits/marks.hpp"
 #include "sweeps/hdf5/h5.hpp"
+#include "sweeps/hdf5/stored_table.hpp"
 #include "sweeps/spec/file_digest.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
@@ -269,11 +270,11 @@ TEST_CASE("starts that no commit followed are reported to the next run, with wha
   ArchiveWorld world(3);
   world.open();
   for (const int cell : {0, 1, 2}) {
-    world.archive().write_mark({world.key(cell), 2, 1, "node-7", 99, "running", ""});
+    world.archive().marks().write({world.key(cell), 2, 1, "node-7", 99, "running", ""});
   }
-  std::ofstream(world.archive().mark_path(world.key(1)), std::ios::app) << "died=signal 11\n";
+  std::ofstream(world.archive().marks().path(world.key(1)), std::ios::app) << "died=signal 11\n";
   world.commit(0);
-  world.archive().remove_mark(world.key(2));
+  world.archive().marks().remove(world.key(2));
   world.open();
   REQUIRE(world.archive().deaths().size() == 1);
   const RunMark& death = world.archive().deaths().front();

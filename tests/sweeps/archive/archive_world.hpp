@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "sweeps/archive/archive.hpp"
 #include "sweeps/archive/shard.hpp"
+#include "sweeps/commits/archive.hpp"
 #include "tests/support/shared.hpp"
 
 /// Cells whose results follow from their number, and an archive of them in a folder of its own.
@@ -57,10 +57,6 @@ class WatchedFiles : public sweep::FileOps {
   void write(const std::string& path, std::string_view bytes) override {
     step();
     sweep::FileOps::write(path, bytes);
-  }
-  void copy(const std::string& from, const std::string& to) override {
-    step();
-    sweep::FileOps::copy(from, to);
   }
   void sync(const std::string&) override { step(); }
   void rename(const std::string& from, const std::string& to) override {

@@ -5,8 +5,8 @@
 
 #include <fstream>
 
-#include "sweeps/archive/lock.hpp"
 #include "sweeps/archive/reader.hpp"
+#include "sweeps/commits/lock.hpp"
 #include "sweeps/hdf5/h5.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
@@ -68,7 +68,7 @@ TEST_CASE("a run that would add to a damaged chunk says so, and changes nothing"
   world.commit(2);
   const std::string before = file_bytes(world.path());
   CHECK_THAT(error_of<ArchiveDamaged>([&] { world.archive().finalize(); }),
-             Contains("the archive is damaged: cannot read the column steps/n_tok"));
+             Contains("results.h5 is damaged: cannot read the column steps/n_tok"));
   CHECK(file_bytes(world.path()) == before);
   CHECK(ArchiveReader(world.path()).load(2).result.steps.rows() == 22);  // in its shard
 }
@@ -77,7 +77,7 @@ TEST_CASE("a plan that leaves out a cell with damaged rows says so", "[archive]"
   ArchiveWorld world(3);
   damaged(world);
   world.plan.erase(world.plan.begin());
-  CHECK_THAT(error_of<ArchiveDamaged>([&] { world.open(); }), Contains("the archive is damaged"));
+  CHECK_THAT(error_of<ArchiveDamaged>([&] { world.open(); }), Contains("results.h5 is damaged"));
 }
 
 TEST_CASE("whether a driver is alive is seen from outside, and looking does not disturb it",

@@ -7,6 +7,8 @@
 #include "sweeps/files/sha256.hpp"
 #include "sweeps/hdf5/deflate.hpp"
 #include "sweeps/hdf5/h5.hpp"
+#include "sweeps/hdf5/packed_table.hpp"
+#include "sweeps/hdf5/stored_table.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "sweeps/upkeep/salvage.hpp"
 #include "tests/support/catch.hpp"
@@ -105,10 +107,8 @@ void age_shard(const std::string& path) {
           cells = read_packed_table(file.get(), "cells");
     remove_columns(steps, kLaterStepColumns);
     remove_later_columns(cells);
-    const Table footer = shorter_footer(file.get());
-    for (const char* name : {"evictions", "steps", "cells", "footer"})
-      remove_object(file.get(), name);
-    for (const Table& table : {steps, cells, footer}) write_packed_table(file.get(), table);
+    for (const char* name : {"evictions", "steps", "cells"}) remove_object(file.get(), name);
+    for (const Table& table : {steps, cells}) write_packed_table(file.get(), table);
     file.close_checked("close " + path);
   }
   const std::string body = bytes_of(path);

@@ -17,10 +17,6 @@ class ForgetfulDisk : public WatchedFiles {
     WatchedFiles::write(path, bytes);
     synced_.erase(path);
   }
-  void copy(const std::string& from, const std::string& to) override {
-    WatchedFiles::copy(from, to);
-    synced_.erase(to);
-  }
   void sync(const std::string& path) override {
     WatchedFiles::sync(path);
     synced_.insert(path);

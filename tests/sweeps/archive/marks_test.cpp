@@ -1,6 +1,6 @@
 // What a mark says of a cell's earlier deaths, when a process or the power ends at the worst
 // instant.
-#include "sweeps/archive/marks.hpp"
+#include "sweeps/commits/marks.hpp"
 
 #include <unistd.h>
 
@@ -26,7 +26,7 @@ TEST_CASE("a process killed while it replaces a mark leaves the deaths that were
   world.files = &files;
   world.open();
   RunMark mark{world.key(0), 2, 1, "node-7", 99, "running", ""};
-  world.archive().write_mark(mark);
+  world.archive().marks().write(mark);
   files.before = [&](int operation) {
     INFO("ahead of change " << operation);
     const std::vector<RunMark> found = run_marks(world.path());
@@ -36,7 +36,7 @@ TEST_CASE("a process killed while it replaces a mark leaves the deaths that were
   };
   mark.attempt = 3;
   const int before = files.operations;
-  world.archive().write_mark(mark);
+  world.archive().marks().write(mark);
   CHECK(files.operations > before + 2);
   CHECK(run_marks(world.path()).at(0).attempt == 3);
 }
@@ -51,13 +51,13 @@ TEST_CASE("a power cut while a mark is replaced leaves the deaths that were coun
     world.files = &disk;
     world.open();
     RunMark mark{world.key(0), 2, 1, "node-7", 99, "running", ""};
-    world.archive().write_mark(mark);
+    world.archive().marks().write(mark);
     disk.before = [last = disk.operations + cut_at](int operation) {
       if (operation == last) throw PowerCut();
     };
     mark.attempt = 3;
     try {
-      world.archive().write_mark(mark);
+      world.archive().marks().write(mark);
       cut = false;
     } catch (const PowerCut&) {
     }
@@ -81,8 +81,8 @@ TEST_CASE("a process killed while it takes a shared mark apart leaves what is kn
     world.open();
     RunMark mark{world.key(0), 4, 0, "node-7", 99, "running", "", true};
     mark.with = world.keys({1, 2});
-    world.archive().write_mark(mark);
-    std::ofstream(world.archive().mark_path(world.key(0)), std::ios::app)
+    world.archive().marks().write(mark);
+    std::ofstream(world.archive().marks().path(world.key(0)), std::ios::app)
         << "by=" << world.key(1) << "\ndied=signal 11\n";
     world.close();
     files.before = [last = files.operations + kill_at](int operation) {

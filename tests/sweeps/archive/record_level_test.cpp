@@ -37,7 +37,7 @@ int go_on(
   for (const int cell : {2, 0, 1}) {
     const std::vector<int> done = world.done();
     if (std::ranges::count(done, cell) > 0) continue;
-    archive.write_mark({world.key(cell), 1, 0, "n", 1, "running", ""});
+    archive.marks().write({world.key(cell), 1, 0, "n", 1, "running", ""});
     world.commit(cell);
     acknowledged(cell);
     ++ran;

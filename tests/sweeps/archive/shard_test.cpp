@@ -10,6 +10,7 @@
 
 #include "sweeps/files/sha256.hpp"
 #include "sweeps/hdf5/h5.hpp"
+#include "sweeps/hdf5/packed_table.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
 

@@ -1,8 +1,8 @@
 #include <fstream>
 
-#include "sweeps/archive/archive.hpp"
-#include "sweeps/archive/marks.hpp"
 #include "sweeps/archive/reader.hpp"
+#include "sweeps/commits/archive.hpp"
+#include "sweeps/commits/marks.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
@@ -62,13 +62,13 @@ TEST_CASE("a mark of several cells names each to the next run, and blames only t
   world.open();
   RunMark mark{world.key(0), 1, 0, "node-7", 99, "running", "", true};
   mark.with = world.keys({1, 2});
-  world.archive().write_mark(mark);
+  world.archive().marks().write(mark);
   CHECK(run_marks(world.path()).size() == 3);
   std::string to_blame;
   SECTION("a process that is killed blames none") {}
   SECTION("a cell that crashes it is to blame") {
     to_blame = world.key(1);
-    std::ofstream(world.archive().mark_path(world.key(0)), std::ios::app)
+    std::ofstream(world.archive().marks().path(world.key(0)), std::ios::app)
         << "by=" << to_blame << "\ndied=signal 11\n";
   }
   for (int start = 0; start < 2; ++start) {

@@ -4,8 +4,8 @@
 #include <cstring>
 #include <random>
 
+#include "sweeps/hdf5/chunks.hpp"
 #include "sweeps/hdf5/column.hpp"
-#include "sweeps/hdf5/direct_chunks.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 
@@ -56,6 +56,14 @@ struct OneColumn {
   void write_by_hdf5(const void* bytes) {
     h5_check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes), "write x");
   }
+  void write(std::span<const char> bytes) const {
+    const ChunkShape of = shape();
+    for (hsize_t row = 0; !bytes.empty(); row += of.rows) {
+      const auto chunk = bytes.first(std::min(bytes.size(), of.bytes()));
+      write_chunk(dataset.get(), row, pack_chunk(of, chunk), "x");
+      bytes = bytes.subspan(chunk.size());
+    }
+  }
   ChunkShape shape() const { return chunk_shape(dataset.get(), type.get()).value(); }
 };
 
@@ -67,7 +75,7 @@ TEST_CASE("HDF5 reads the chunks that this program packs, of every width and len
       INFO(rows << " rows of " << width << " bytes");
       const std::vector<char> bytes = random_bytes(rows * width, 1);
       OneColumn stored(column_of(std::vector<std::string>()), width, rows, 64);
-      write_chunks(stored.dataset.get(), stored.shape(), 0, bytes, "x");
+      stored.write(bytes);
       CHECK(stored.read_by_hdf5(rows) == bytes);
       CHECK(read_rows(stored.dataset.get(), stored.shape(), 0, rows, "x") == bytes);
     }
@@ -90,8 +98,7 @@ TEST_CASE("this program reads the chunks that HDF5 packs, from any row on") {
 TEST_CASE("rows beyond the last of a packed chunk are what a row is that was never written") {
   OneColumn stored(column_of(std::vector<double>()), 1, 3, 64);
   const std::vector<double> values = {1, 2, 3};
-  write_chunks(stored.dataset.get(), stored.shape(), 0,
-               {reinterpret_cast<const char*>(values.data()), 3 * sizeof(double)}, "x");
+  stored.write({reinterpret_cast<const char*>(values.data()), 3 * sizeof(double)});
   resize(stored.dataset.get(), 5);
   const std::vector<char> bytes = stored.read_by_hdf5(5);
   std::vector<double> read(5);

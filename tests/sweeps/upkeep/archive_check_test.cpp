@@ -6,6 +6,7 @@
 
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/hdf5/column.hpp"
+#include "sweeps/hdf5/stored_table.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
@@ -43,7 +44,13 @@ class Finished : public ArchiveWorld {
       const H5Group group(H5Gopen2(file.get(), table.c_str(), H5P_DEFAULT), "open " + table);
       const H5Dataset dataset = open_column(group.get(), column);
       const H5Type type(H5Dget_type(dataset.get()), "get a type");
-      write_bytes(dataset.get(), type.get(), row, 1, reinterpret_cast<const char*>(&value), column);
+      const hsize_t one = 1;
+      const H5Space all(H5Dget_space(dataset.get()), "get a space"),
+          single(H5Screate_simple(1, &one, nullptr), "make a space");
+      h5_check(H5Sselect_hyperslab(all.get(), H5S_SELECT_SET, &row, nullptr, &one, nullptr),
+               "select");
+      h5_check(H5Dwrite(dataset.get(), type.get(), single.get(), all.get(), H5P_DEFAULT, &value),
+               "write");
     }
     file.close_checked("close " + path());
   }

@@ -1,5 +1,8 @@
+#include "sweeps/hdf5/stored_table.hpp"
+
 #include <algorithm>
 
+#include "sweeps/hdf5/chunks.hpp"
 #include "sweeps/hdf5/column.hpp"
 
 namespace sweep {
@@ -14,18 +17,18 @@ std::size_t rows_of_chunk(std::size_t bytes) {
 }
 
 void write_column(hid_t group, const Column& column) {
-  const std::size_t width = text_width(column);
+  const std::size_t width = text_width(column), rows = column.size();
   const H5Type type = stored_type(column, width);
-  const std::size_t stride = H5Tget_size(type.get());
-  const std::size_t rows = column.size();
-  const std::size_t chunk = std::clamp<std::size_t>(rows, kSmallestChunk, rows_of_chunk(stride));
+  const std::size_t size = H5Tget_size(type.get());
+  const std::size_t chunk = std::clamp<std::size_t>(rows, kSmallestChunk, rows_of_chunk(size));
   H5Dataset dataset = create_column(group, column, type.get(), rows, chunk);
+  const ChunkShape shape = chunk_shape(dataset.get(), type.get()).value();
   std::vector<char> bytes;
   for (RowSlice slice{0, 0}; slice.first < rows; slice.first += chunk) {
     slice.count = std::min(chunk, rows - slice.first);
-    bytes.resize(slice.count * stride);
-    put_values(column, slice, width, bytes.data(), stride);
-    write_bytes(dataset.get(), type.get(), slice.first, slice.count, bytes.data(), column.name);
+    bytes.resize(slice.count * size);
+    put_values(column, slice, width, bytes.data());
+    write_chunk(dataset.get(), slice.first, pack_chunk(shape, bytes), column.name);
   }
   dataset.close_checked("close the column " + column.name);
 }
@@ -33,15 +36,10 @@ void write_column(hid_t group, const Column& column) {
 Column read_column(hid_t group, const std::string& name) {
   const H5Dataset dataset = open_column(group, name);
   const H5Type type(H5Dget_type(dataset.get()), "get the type of the column " + name);
+  const hsize_t rows = rows_of(dataset.get());
   Column column = describe_column(dataset.get(), type.get(), name);
-  const std::size_t rows = rows_of(dataset.get()), size = H5Tget_size(type.get());
-  std::visit([rows](auto& values) { values.reserve(rows); }, column.data);
-  const std::size_t at_once = rows_of_chunk(size);
-  for (std::size_t first = 0; first < rows; first += at_once) {
-    const std::size_t count = std::min(at_once, rows - first);
-    const std::vector<char> bytes = read_bytes(dataset.get(), type.get(), first, count, name);
-    append_values(column.data, take_values(type.get(), bytes.data(), count, size, name));
-  }
+  const std::vector<char> bytes = read_bytes(dataset.get(), type.get(), 0, rows, name);
+  column.data = take_values(column.data, H5Tget_size(type.get()), bytes.data(), rows);
   return column;
 }
 
@@ -70,11 +68,6 @@ Table read_table(hid_t parent, const std::string& name) {
   }
   static_cast<void>(table.rows());
   return table;
-}
-
-Column read_table_column(hid_t parent, const std::string& table, const std::string& column) {
-  const H5Group group(H5Gopen2(parent, table.c_str(), H5P_DEFAULT), "open the table " + table);
-  return read_column(group.get(), column);
 }
 
 void create_row_dimension(hid_t group, hsize_t rows, const std::vector<std::string>& columns) {

@@ -1,7 +1,6 @@
 #pragma once
 // Whole chunks of datasets, packed by this program instead of HDF5's filters. Both write the same
-// format, and the library reads and writes whatever this cannot.
-#include <cstdint>
+// format.
 #include <optional>
 #include <span>
 #include <vector>
@@ -31,38 +30,9 @@ StoredChunk pack_chunk(const ChunkShape& shape, std::span<const char> rows);
 /// Stores the chunk that begins at a row, which the dataset must have. `name` is for messages.
 void write_chunk(hid_t dataset, hsize_t row, const StoredChunk& chunk, const std::string& name);
 
-/// Packs and stores rows from the start of a chunk on.
-void write_chunks(hid_t dataset, const ChunkShape& shape, hsize_t offset,
-                  std::span<const char> rows, const std::string& name);
-
-/// A chunk as it is stored, and which of its filters were skipped.
-struct RawChunk {
-  StoredChunk bytes;
-  std::uint32_t skipped_filters = 0;
-};
-
-/// The bytes of the chunk at these coordinates by the index of chunks alone; 0 if it was never
-/// written. Throws H5Error, also for more bytes than the file has, as a damaged index says.
-hsize_t stored_bytes(hid_t dataset, const hsize_t* offset, const std::string& name);
-
-/// Reads that chunk into `chunk`; false if it was never written. Throws H5Error.
-bool read_chunk(hid_t dataset, const hsize_t* offset, RawChunk& chunk, const std::string& name);
-
-/// Where chunks of a dataset may begin. Datasets here have one dimension, or two, and chunks span
-/// the second.
-struct ChunkPlaces {
-  int rank = 1;
-  hsize_t rows = 0, width = 1;  // of the dataset
-  hsize_t chunk_rows = 1;
-  /// Calls `use` with the coordinates of each.
-  template <class Use>
-  void for_each(const Use& use) const {
-    for (hsize_t offset[2] = {0, 0}; offset[0] < rows; offset[0] += chunk_rows) use(offset);
-  }
-};
-
-/// `name` is for messages. Throws H5Error.
-ChunkPlaces chunk_places(hid_t dataset, const std::string& name);
+/// The chunk at these coordinates; empty if it was never written. Throws H5Error.
+std::optional<StoredChunk> read_chunk(hid_t dataset, const hsize_t* offset,
+                                      const std::string& name);
 
 /// Rows [offset, offset + rows), which the crew unpacks. Empty if HDF5 has to read them, which then
 /// says what is the matter. Throws H5Error if a chunk cannot be read.

@@ -1,17 +1,16 @@
-#include "sweeps/archive/archive.hpp"
+#include "sweeps/commits/archive.hpp"
 
 #include <unistd.h>
 
 #include <algorithm>
 #include <cstddef>
-#include <set>
+#include <optional>
 #include <utility>
 
-#include "sweeps/archive/file.hpp"
+#include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/shard.hpp"
-#include "sweeps/archive/writing.hpp"
+#include "sweeps/archive/tables.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/hdf5/h5.hpp"
 
 namespace sweep {
 
@@ -21,50 +20,52 @@ Archive::Archive(std::string path, ArchiveOptions options, std::vector<CellRecor
       folder_(path_ + ".d"),
       options_(std::move(options)),
       files_(files),
-      index_(std::make_unique<ArchiveIndex>()) {
-  index_->head = {options_.sweep_name, options_.spec_text, options_.now_utc, options_.tool_version};
-  index_->cells = std::move(plan);
-  n_planned_ = index_->cells.size();
-  for (std::size_t i = 0; i < index_->cells.size(); ++i) {
-    index_->cells[i].index = static_cast<int>(i);
-    const bool is_new = row_of_.emplace(index_->cells[i].key, static_cast<int>(i)).second;
-    if (!is_new) throw ArchiveError("the plan has the cell " + index_->cells[i].key + " twice");
-    if (!is_sha256(index_->cells[i].key))
-      throw ArchiveError('"' + index_->cells[i].key + "\" is no key, which has 64 hex digits");
+      file_(path_, files, options_.warn),
+      shards_(path_, files, options_.warn),
+      marks_(path_, files) {
+  index_.head = {options_.sweep_name, options_.spec_text, options_.now_utc, options_.tool_version};
+  index_.cells = std::move(plan);
+  n_planned_ = index_.cells.size();
+  for (std::size_t i = 0; i < index_.cells.size(); ++i) {
+    index_.cells[i].index = static_cast<int>(i);
+    const bool is_new = row_of_.emplace(index_.cells[i].key, static_cast<int>(i)).second;
+    if (!is_new) throw ArchiveError("the plan has the cell " + index_.cells[i].key + " twice");
+    if (!is_sha256(index_.cells[i].key))
+      throw ArchiveError('"' + index_.cells[i].key + "\" is no key, which has 64 hex digits");
   }
   writing(path_, [&] {
     files_.make_folder(folder_);
     lock_ = std::make_unique<ArchiveLock>(in_folder("lock"), path_, options_.self,
                                           options_.keep_waiting);
     files_.sync_folder(folder_of(path_));
-    open_archive(options_.mode);
+    open(options_.mode);
   });
 }
 
 Archive::~Archive() = default;
 
 std::span<const CellRecord> Archive::cells() const {
-  return std::span(index_->cells).first(n_planned_);
+  return std::span(index_.cells).first(n_planned_);
 }
 
 std::span<const CellRecord> Archive::kept() const {
-  return std::span(index_->cells).subspan(n_planned_);
+  return std::span(index_.cells).subspan(n_planned_);
 }
 
 CellRecord& Archive::planned(const std::string& key) {
   const auto found = row_of_.find(key);
   if (found == row_of_.end()) throw ArchiveError("the cell " + key + " is not in the plan");
-  return index_->cells[static_cast<std::size_t>(found->second)];
+  return at(found->second);
 }
 
 void Archive::describe_run(const std::string& name, const std::string& text) {
   std::erase_if(options_.provenance, [&](const Note& note) { return note.name == name; });
   options_.provenance.push_back({name, text, true});
-  if (!provenance_file_.empty()) keep_description();
+  if (!description_.empty()) keep_description();
 }
 
 void Archive::keep_description() {
-  writing(path_, [this] { write_provenance(); });
+  writing(path_, [this] { write_description(); });
 }
 
 const CellRecord& Archive::commit(const std::string& key, const std::string& bytes) {
@@ -87,8 +88,8 @@ std::vector<const CellRecord*> Archive::commit(std::span<const std::string> keys
       throw ArchiveError("the cell " + cell.key + " has a result already");
   }
   writing(path_, [&] {
-    write_provenance();
-    publish_shard(keys, bytes);
+    write_description();
+    shards_.publish(keys, bytes);
   });
   ++pending_files_;
   pending_size_ += bytes.size();
@@ -99,7 +100,7 @@ std::vector<const CellRecord*> Archive::commit(std::span<const std::string> keys
     cells.push_back(&cell);
   }
   try {
-    remove_mark(keys.front());
+    marks_.remove(keys.front());
   } catch (const ArchiveWriteFailed&) {
     // The result is stored; the next start removes the mark.
   }
@@ -112,31 +113,6 @@ void Archive::take_pending(CellRecord& cell, CellRecord found) {
   if (is_new && cell.status == CellStatus::ok) replaced_.emplace(cell.index, cell);
   take_outcome(cell, std::move(found));
   if (is_new) pending_.push_back(cell.index);
-}
-
-/// Each cell has a name of the shard of its own, so that a cell is found, merged and set aside
-/// alone.
-void Archive::publish_shard(std::span<const std::string> keys, const std::string& bytes) {
-  const std::string temporary = temporary_name(in_folder(keys.front()));
-  std::string name;
-  try {
-    files_.write(temporary, bytes);
-    if (keys.size() > 1) files_.sync(temporary);
-    for (const std::string& key : keys.subspan(1)) {
-      name = temporary_name(in_folder(key));
-      if (!files_.link(temporary, name)) {
-        files_.write(name, bytes);
-        files_.sync(name);
-      }
-      files_.rename(name, shard_path(key));
-      files_.remove(name);  // rename keeps both names if they are links to one file
-    }
-    publish(files_, temporary, shard_path(keys.front()));
-  } catch (const FileError&) {
-    discard(temporary);
-    if (!name.empty()) discard(name);
-    throw;
-  }
 }
 
 bool Archive::merge_if_due() {
@@ -159,47 +135,23 @@ bool Archive::merge_if_due() {
 }
 
 void Archive::merge(int threads) {
-  const std::vector<std::string> provenance = provenance_files();
-  if (pending_.empty() && !index_changed_ && provenance.empty()) return;
+  const std::vector<std::string> described = descriptions();
+  if (pending_.empty() && !index_changed_ && described.empty()) return;
   writing(path_, [&] {
-    add_stored_provenance(provenance);
+    add_descriptions(described);
     restore_results_of_damaged_shards();
-    replace_archive(threads);
+    replace(threads);
     index_changed_ = false;
     merged_ += pending_.size() - replaced_.size();
     replaced_.clear();
     pending_files_ = 0;
     pending_size_ = 0;
-    for (const int row : std::exchange(pending_, {})) {
-      files_.remove(shard_path(index_->cells[static_cast<std::size_t>(row)].key));
-    }
-    for (const std::string& file : provenance) files_.remove(file);
+    for (const int row : std::exchange(pending_, {})) shards_.remove(at(row).key);
+    for (const std::string& file : described) files_.remove(file);
   });
 }
 
 void Archive::heartbeat() { lock_->heartbeat(); }
-
-std::uint64_t Archive::pending_bytes() const {
-  std::uint64_t bytes = 0;
-  std::set<std::pair<dev_t, ino_t>> counted;  // cells that were committed together share a file
-  for (const int row : pending_) {
-    const FileIdentity shard =
-        identity_of(shard_path(index_->cells[static_cast<std::size_t>(row)].key));
-    if (counted.emplace(shard.device, shard.inode).second)
-      bytes += static_cast<std::uint64_t>(shard.bytes);
-  }
-  return bytes;
-}
-
-/// Estimated from earlier cells: four times their mean size in the archive, or the largest unmerged
-/// shard. At least 4 MiB, which hold about ten thousand steps.
-std::uint64_t Archive::largest_expected_shard() const {
-  constexpr std::uint64_t kLeast = std::uint64_t{4} << 20;
-  std::uint64_t largest = std::max(kLeast, 4 * bytes_at(path_) / std::max<std::size_t>(merged_, 4));
-  for (const std::string& name : names_in(folder_))
-    if (name.ends_with(".h5")) largest = std::max(largest, bytes_at(in_folder(name)));
-  return largest;
-}
 
 void Archive::check_room() {
   const std::string before = temporary_name(in_folder("probe")),
@@ -214,7 +166,12 @@ void Archive::check_room() {
       discard(after);
       throw;
     }
-    files_.require_space(folder_, bytes_at(path_) + largest_expected_shard());
+    // The largest expected shard: four times the mean of earlier cells, or the largest unmerged
+    // one; at least 4 MiB, which hold about ten thousand steps.
+    constexpr std::uint64_t kLeast = std::uint64_t{4} << 20;
+    const std::uint64_t size = bytes_at(path_);
+    files_.require_space(folder_, size + std::max({kLeast, shards_.largest(),
+                                                   4 * size / std::max<std::size_t>(merged_, 4)}));
   });
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Turns failed writes into ArchiveNoSpace or ArchiveWriteFailed.
+// Turns failed reads into ArchiveDamaged, failed writes into ArchiveNoSpace or ArchiveWriteFailed.
 #include <cerrno>
 #include <stdexcept>
 #include <string>
@@ -9,6 +9,18 @@
 #include "sweeps/hdf5/h5.hpp"
 
 namespace sweep {
+
+/// Returns `read()`. What it throws of HDF5 and of tables means that the file is damaged.
+template <class Read>
+auto reading(const std::string& file, const Read& read) {
+  try {
+    return read();
+  } catch (const H5Error& error) {
+    throw ArchiveDamaged(file + " is damaged: " + error.what());
+  } catch (const TableError& error) {
+    throw ArchiveDamaged(file + " is damaged: " + error.what());
+  }
+}
 
 inline std::string text_of_failed_write(const std::string& archive,
                                         const std::runtime_error& error) {

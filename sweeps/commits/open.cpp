@@ -3,17 +3,15 @@
 #include <algorithm>
 #include <optional>
 
-#include "sweeps/archive/archive.hpp"
+#include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/archive/tables.hpp"
+#include "sweeps/commits/archive.hpp"
 
 namespace sweep {
 
 namespace {
-
-constexpr std::string_view kShardEnd = ".h5";
-constexpr std::size_t kKeyDigits = 64;
 
 bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
@@ -29,24 +27,15 @@ bool same_plan(const CellRecord& a, const CellRecord& b) {
   return a.label == b.label && (a.has_run() || (a.status == b.status && a.reason == b.reason));
 }
 
-/// Reads a cell's rows; a failed read means that the archive is damaged.
-ShardContents load_whole(CellLoader& tables, const CellRecord& cell) {
-  try {
-    return tables.load(cell);
-  } catch (const H5Error& error) {
-    throw ArchiveDamaged(std::string("the archive is damaged: ") + error.what());
-  }
-}
-
 }  // namespace
 
-void Archive::open_archive(OpenMode mode) {
+void Archive::open(OpenMode mode) {
   for (const std::string& name : names_in(folder_)) {
     if (name.ends_with(".tmp")) files_.remove(in_folder(name));
   }
-  if (mode == OpenMode::fresh) move_aside();
-  left_ = identity_of(path_);
-  if (exists(path_)) {
+  if (mode == OpenMode::fresh) file_.move_aside();
+  file_.look();
+  if (file_.is_there()) {
     adopt(open_whole_archive(path_));
   } else {
     if (mode == OpenMode::resume) throw ArchiveError("there is no archive " + path_ + " to resume");
@@ -58,32 +47,13 @@ void Archive::open_archive(OpenMode mode) {
                          ".prev as well, or set it aside with `kvsweep run ... --fresh`");
     }
     // Readers find an archive from the start, and shards of a lost archive are kept.
-    replace_archive();
+    replace();
   }
   scan_shards();
   merge();
-  read_marks();
-}
-
-void Archive::move_aside() {
-  const std::string previous = path_ + ".prev";
-  const bool nothing_but_lock = names_in(folder_).size() <= 1;
-  if (!exists(path_) && !exists(previous) && nothing_but_lock) return;
-  int number = 1;
-  const auto aside = [&] { return path_ + ".old" + std::to_string(number); };
-  while (exists(aside()) || exists(aside() + ".d") || exists(aside() + ".prev")) ++number;
-  files_.make_folder(aside() + ".d");
-  for (const std::string& name : names_in(folder_)) {
-    if (name != "lock") files_.rename(in_folder(name), aside() + ".d/" + name);
-  }
-  ::rmdir((aside() + ".d").c_str());  // fails if a shard was moved there
-  if (exists(previous)) files_.rename(previous, aside() + ".prev");
-  if (exists(path_)) files_.rename(path_, aside());
-  files_.sync_folder(folder_of(path_));
-  std::string names;
-  for (const char* end : {"", ".prev", ".d"})
-    if (exists(aside() + end)) names += (names.empty() ? "" : ", ") + aside() + end;
-  if (options_.warn) options_.warn("what was there is now " + names);
+  deaths_ = marks_.take_over([this](const std::string& key) {
+    return row_of_.contains(key) && !at(row_of_.at(key)).has_result(options_.record);
+  });
 }
 
 /// Continues with the results of an archive under the new plan.
@@ -97,7 +67,7 @@ void Archive::adopt(OpenArchive opened) {
   for (const CellRecord& old : found.cells)
     if (old.status == CellStatus::ok && !row_of_.contains(old.key)) keep_result(old);
   keep_failures(opened);
-  std::vector<CellRecord>& cells = index_->cells;
+  std::vector<CellRecord>& cells = index_.cells;
   bool same_rows = found.cells.size() == cells.size();
   for (std::size_t i = 0; same_rows && i < cells.size(); ++i) {
     same_rows = found.cells[i].key == cells[i].key;
@@ -107,28 +77,28 @@ void Archive::adopt(OpenArchive opened) {
   for (CellRecord& old : found.cells) {
     const auto row = row_of_.find(old.key);
     if (row == row_of_.end()) continue;
-    CellRecord& cell = cells[static_cast<std::size_t>(row->second)];
+    CellRecord& cell = at(row->second);
     index_changed_ = index_changed_ || !same_plan(old, cell) || old.kept != cell.kept;
     if (!outcome_counts(old, cell)) continue;
     take_outcome(cell, std::move(old));
     ++merged_;
   }
-  index_->head.created_utc = found.head.created_utc;
-  index_->generation = found.generation;
-  index_->cells_digest = found.cells_digest;
-  index_->provenance = std::move(found.provenance);
+  index_.head.created_utc = found.head.created_utc;
+  index_.generation = found.generation;
+  index_.cells_digest = found.cells_digest;
+  index_.provenance = std::move(found.provenance);
   if (same_rows) return;
-  replace_archive();
+  replace();
   index_changed_ = false;
 }
 
 /// Adds a row for a result of a cell that the plan lacks.
 void Archive::keep_result(const CellRecord& unplanned) {
   CellRecord cell = without_outcome(unplanned);
-  cell.index = static_cast<int>(index_->cells.size());
+  cell.index = static_cast<int>(index_.cells.size());
   cell.kept = true;
   row_of_.emplace(cell.key, cell.index);
-  index_->cells.push_back(std::move(cell));
+  index_.cells.push_back(std::move(cell));
 }
 
 /// Writes each failure of a cell that the plan lacks to a shard of its own.
@@ -137,38 +107,35 @@ void Archive::keep_failures(const OpenArchive& found) {
   for (const CellRecord& cell : found.index.cells) {
     if (!cell.has_run() || row_of_.count(cell.key) > 0 || has_shard_of(cell)) continue;
     if (!tables) tables.emplace(found.file.get());
-    const std::string temporary = temporary_name(in_folder(cell.key));
-    files_.write(temporary, shard_bytes(load_whole(*tables, cell)));
-    publish(files_, temporary, shard_path(cell.key));
+    replace_file(files_, shards_.path(cell.key),
+                 reading(path_, [&] { return shard_bytes(tables->load(cell)); }));
   }
 }
 
 /// Whether the cell has a shard with this result, or with more of it. Sets a damaged shard aside.
 bool Archive::has_shard_of(const CellRecord& cell) {
-  if (!exists(shard_path(cell.key))) return false;
+  if (!exists(shards_.path(cell.key))) return false;
   try {
-    const CellRecord found = read_shard_record(shard_path(cell.key), cell.key);
+    const CellRecord found = read_shard_record(shards_.path(cell.key), cell.key);
     return found.digest == cell.digest || has_more(found, cell);
   } catch (const ArchiveDamaged& error) {
-    set_aside(cell.key + ".h5", error.what());
+    shards_.set_aside(cell.key, error.what());
     return false;
   }
 }
 
 void Archive::scan_shards() {
   ShardRecords records;
-  for (const std::string& name : names_in(folder_)) {
-    if (name.size() != kKeyDigits + kShardEnd.size() || !name.ends_with(kShardEnd)) continue;
-    const std::string key = name.substr(0, kKeyDigits);
+  for (const std::string& key : shards_.keys()) {
     try {
-      CellRecord found = records.take(in_folder(name), key);
+      CellRecord found = records.take(shards_.path(key), key);
       if (!row_of_.contains(key)) {
         if (found.status != CellStatus::ok) continue;  // for a plan that has its cell
         keep_result(found);
       }
       take_shard(planned(key), std::move(found));
     } catch (const ArchiveDamaged& error) {
-      set_aside(name, error.what());
+      shards_.set_aside(key, error.what());
     }
   }
 }
@@ -176,18 +143,13 @@ void Archive::scan_shards() {
 void Archive::take_shard(CellRecord& cell, CellRecord found) {
   if (cell.status == CellStatus::ok && !has_more(found, cell)) {
     if (found.digest != cell.digest && !has_more(cell, found)) {
-      throw ArchiveDamaged(shard_path(cell.key) + " contradicts the result in the archive");
+      throw ArchiveDamaged(shards_.path(cell.key) + " contradicts the result in the archive");
     }
-    files_.remove(shard_path(cell.key));  // the process died before it removed the shard
+    shards_.remove(cell.key);  // the process died before it removed the shard
     return;
   }
   if (!outcome_counts(found, cell) && !cell.has_run()) return;
   take_pending(cell, std::move(found));
-}
-
-void Archive::set_aside(const std::string& file, const std::string& why) {
-  files_.rename(in_folder(file), in_folder(file + ".damaged"));
-  if (options_.warn) options_.warn(why + "; it is now " + in_folder(file + ".damaged"));
 }
 
 }  // namespace sweep

@@ -1,4 +1,4 @@
-#include "sweeps/archive/lock.hpp"
+#include "sweeps/commits/lock.hpp"
 
 #include <fcntl.h>
 #include <sys/file.h>

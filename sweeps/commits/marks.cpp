@@ -1,3 +1,5 @@
+#include "sweeps/commits/marks.hpp"
+
 #include <signal.h>
 
 #include <algorithm>
@@ -7,16 +9,12 @@
 #include <ranges>
 #include <sstream>
 
-#include "sweeps/archive/archive.hpp"
-#include "sweeps/archive/file.hpp"
-#include "sweeps/archive/marks.hpp"
-#include "sweeps/archive/writing.hpp"
+#include "sweeps/archive/failures.hpp"
+#include "sweeps/archive/names.hpp"
 
 namespace sweep {
 
 namespace {
-
-constexpr std::string_view kMarkEnd = ".run";
 
 int number(const std::string& text) {
   return static_cast<int>(std::strtol(text.c_str(), nullptr, 10));
@@ -61,16 +59,22 @@ std::vector<RunMark> parse_mark(const std::string& key, const std::string& text)
   return marks_of_all(mark, to_blame);
 }
 
+/// Cells that have a mark.
+std::vector<std::string> marked_cells(const std::string& archive) {
+  std::vector<std::string> keys;
+  for (const std::string& name : names_in(archive + ".d"))
+    if (name.ends_with(kMarkEnd)) keys.push_back(name.substr(0, name.size() - kMarkEnd.size()));
+  return keys;
+}
+
 }  // namespace
 
 std::vector<RunMark> run_marks(const std::string& archive) {
-  const std::string folder = resolved(archive) + ".d";
+  const std::string path = resolved(archive);
   std::vector<RunMark> marks;
-  for (const std::string& name : names_in(folder)) {
-    if (!name.ends_with(kMarkEnd)) continue;
-    const std::string key = name.substr(0, name.size() - kMarkEnd.size());
+  for (const std::string& key : marked_cells(path)) {
     try {
-      for (RunMark& mark : parse_mark(key, file_bytes(folder + "/" + name)))
+      for (RunMark& mark : parse_mark(key, file_bytes(path + ".d/" + key + std::string(kMarkEnd))))
         marks.push_back(std::move(mark));
     } catch (const FileError& error) {
       if (error.error_number != ENOENT) throw;  // else committed since the folder was listed
@@ -109,13 +113,11 @@ bool process_is_gone(const RunMark& mark, const std::string& this_host) {
   return *start == 0 || (mark.start_ticks > 0 && *start != mark.start_ticks);
 }
 
-std::string Archive::mark_path(const std::string& key) const {
-  return in_folder(key + std::string(kMarkEnd));
+std::string Marks::path(const std::string& key) const {
+  return archive_ + ".d/" + key + std::string(kMarkEnd);
 }
 
-/// Whatever ends at any instant, this process or the power, the old mark or the new one is there,
-/// whole.
-void Archive::write_mark(const RunMark& mark) {
+void Marks::write(const RunMark& mark) {
   std::string text = "attempt=" + std::to_string(mark.attempt) +
                      "\ndeaths=" + std::to_string(mark.deaths) + "\nhost=" + mark.host +
                      "\npid=" + std::to_string(mark.pid) + "\nphase=" + mark.phase +
@@ -123,58 +125,40 @@ void Archive::write_mark(const RunMark& mark) {
                      "\nstart=" + std::to_string(mark.start_ticks) + "\n";
   for (const std::string& key : mark.with) text += "with=" + key + '\n';
   if (!mark.stopped.empty()) text += "stopped=" + mark.stopped + '\n';
-  const std::string path = mark_path(mark.key), temporary = temporary_name(path);
-  writing(path_, [&] {
-    try {
-      files_.write(temporary, text);
-      publish(files_, temporary, path);
-    } catch (const FileError&) {
-      discard(temporary);
-      throw;
-    }
+  writing(archive_, [&] { replace_file(files_, path(mark.key), text); });
+}
+
+void Marks::add(const std::string& key, const std::string& name, const std::string& value) {
+  writing(archive_, [&] {
+    files_.append(path(key), name + '=' + value + '\n');
+    files_.sync(path(key));
   });
 }
 
-void Archive::add_to_mark(const std::string& key, const std::string& name,
-                          const std::string& value) {
-  writing(path_, [&] {
-    files_.append(mark_path(key), name + '=' + value + '\n');
-    files_.sync(mark_path(key));
-  });
+void Marks::remove(const std::string& key) {
+  writing(archive_, [&] { files_.remove(path(key)); });
 }
 
-void Archive::remove_mark(const std::string& key) {
-  writing(path_, [&] { files_.remove(mark_path(key)); });
-}
-
-void Archive::read_marks() {
-  for (const std::string& name : names_in(folder_)) {
-    if (!name.ends_with(kMarkEnd)) continue;
-    const std::string key = name.substr(0, name.size() - kMarkEnd.size());
-    std::vector<RunMark> marks = parse_mark(key, file_bytes(in_folder(name)));
+std::vector<RunMark> Marks::take_over(const std::function<bool(const std::string&)>& is_open) {
+  std::vector<RunMark> all;
+  for (const std::string& key : marked_cells(archive_)) {
+    std::vector<RunMark> marks = parse_mark(key, file_bytes(path(key)));
     const bool shared = marks.size() > 1;
-    std::erase_if(marks, [this](const RunMark& mark) {
-      const auto row = row_of_.find(mark.key);
-      return row == row_of_.end() ||
-             index_->cells[static_cast<std::size_t>(row->second)].has_result(options_.record);
-    });
-    if (shared) keep_apart(marks);
+    std::erase_if(marks, [&](const RunMark& mark) { return !is_open(mark.key); });
+    // The shared mark itself is replaced last: it is the only one that names them all.
+    for (RunMark& mark : std::views::reverse(marks)) {
+      if (!shared) break;
+      mark.deaths = deaths_of(mark);
+      mark.with.clear();
+      mark.died.clear();
+      mark.stopped = "1";  // what it tells of its process is counted
+      write(mark);
+    }
     // The process may have died between the commit and the removal of the mark.
-    if (std::ranges::find(marks, key, &RunMark::key) == marks.end()) files_.remove(in_folder(name));
-    deaths_.insert(deaths_.end(), marks.begin(), marks.end());
+    if (std::ranges::find(marks, key, &RunMark::key) == marks.end()) files_.remove(path(key));
+    all.insert(all.end(), marks.begin(), marks.end());
   }
-}
-
-/// Gives each cell of a shared mark a mark of its own, which its next attempt replaces. The shared
-/// mark itself is replaced last: it is the only one that names them all.
-void Archive::keep_apart(std::vector<RunMark>& marks) {
-  for (RunMark& mark : std::views::reverse(marks)) {
-    mark.deaths = deaths_of(mark);
-    mark.with.clear();
-    mark.died.clear();
-    mark.stopped = "1";  // what it tells of its process is counted
-    write_mark(mark);
-  }
+  return all;
 }
 
 }  // namespace sweep

@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "sweeps/hdf5/memory_file.hpp"
 
-#include "sweeps/hdf5/h5.hpp"
+#include <algorithm>
 
 namespace sweep {
 
@@ -46,6 +46,16 @@ std::string MemoryH5::close() {
   if (!bytes_) throw H5Error("cannot " + tried + ": HDF5 did not give its bytes back");
   return {static_cast<const char*>(bytes_.get()),
           std::min(static_cast<std::size_t>(size), capacity_)};
+}
+
+H5File open_h5_bytes(std::string_view bytes, const std::string& name) {
+  silence_h5();
+  const H5Properties access = h5_access();
+  h5_check(H5Pset_fapl_core(access.get(), bytes.size(), 0), "keep a file in memory");
+  // HDF5 copies the bytes; the parameter is not const only because of its callbacks.
+  h5_check(H5Pset_file_image(access.get(), const_cast<char*>(bytes.data()), bytes.size()),
+           "hand over the bytes of " + name);
+  return {H5Fopen(name_in_memory().c_str(), H5F_ACC_RDONLY, access.get()), "open " + name};
 }
 
 }  // namespace sweep

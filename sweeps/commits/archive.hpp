@@ -9,17 +9,19 @@
 #include <string_view>
 #include <vector>
 
-#include "sweeps/archive/cells_table.hpp"
 #include "sweeps/archive/errors.hpp"
-#include "sweeps/archive/lock.hpp"
+#include "sweeps/archive/index.hpp"
+#include "sweeps/commits/archive_file.hpp"
+#include "sweeps/commits/lock.hpp"
+#include "sweeps/commits/marks.hpp"
+#include "sweeps/commits/shards.hpp"
 #include "sweeps/files/durable_file.hpp"
 
 namespace sweep {
 
-struct ArchiveIndex;
-struct OpenArchive;
-class Crew;
+class ArchiveWriter;
 class ShardReader;
+struct OpenArchive;
 
 enum class OpenMode {
   resume_or_create,
@@ -38,33 +40,16 @@ struct ArchiveOptions {
   OpenMode mode = OpenMode::resume_or_create;
   LockHolder self;
   KeepWaiting keep_waiting;
-  std::vector<Note> provenance;                       // this run's row of /provenance
-  std::function<void(const std::string&)> warn = {};  // told what was set aside, and why
-  MergeProgress progress = {};                        // told what a merge is at
-  int cores = 1;              // that finalize() may use: nothing else runs then
-  bool keep_previous = true;  // keep the archive before the last change as "<path>.prev"
+  std::vector<Note> provenance;  // this run's row of /provenance
+  Warn warn = {};
+  MergeProgress progress = {};  // told what a merge is at
+  int cores = 1;                // that finalize() may use: nothing else runs then
+  bool keep_previous = true;    // keep the archive before the last change as "<path>.prev"
   RecordLevel record = RecordLevel::all;  // cells with a result below it run again
   // A merge waits until there are more shards than this and than merged cells. Fewer merges save
   // copies and the last sort; more shards make readers slower.
   std::size_t most_shards = 64;
   std::uint64_t most_shard_bytes = std::uint64_t{1} << 30;
-};
-
-/// A cell that was started and has not been committed.
-struct RunMark {
-  std::string key;
-  int attempt = 0;
-  int deaths = 0;  // earlier attempts that are counted as having killed their process
-  std::string host;
-  long pid = 0;
-  std::string phase;
-  std::string died;       // how the cell killed its process: "signal 11", from the worker's handler
-                          // of fatal signals, or what the driver observed
-  bool drives = false;    // the process was the driver as well, so no other cell ran
-  std::string stopped{};  // set by the driver if it was asked to stop while the process lived, or
-                          // the end of the process is counted
-  std::int64_t start_ticks = 0;     // process_start() of its process; 0: unknown
-  std::vector<std::string> with{};  // cells that its process ran in the same attempt
 };
 
 /// One sweep's results, open for writing by this process alone.
@@ -105,14 +90,8 @@ class Archive {
   /// Writes that row even if no cell is committed. A commit writes it as well.
   void keep_description();
 
-  /// Writes or replaces the mark of a cell that is about to run, or was not finished. The cell's
-  /// commit removes it.
-  void write_mark(const RunMark& mark);
-  void remove_mark(const std::string& key);
-  /// Appends "name=value" to the mark of a running cell.
-  void add_to_mark(const std::string& key, const std::string& name, const std::string& value);
-  /// The file of the mark. A dying worker may append the line "died=<how>" to it.
-  std::string mark_path(const std::string& key) const;
+  /// Of the cells that run. The commit of a cell removes its mark.
+  Marks& marks() { return marks_; }
 
   /// Makes finished cells durable: after this returns, only the loss of the disk can lose them.
   /// Removes the mark of the first. Throws ArchiveDamaged when the bytes are not a whole shard of
@@ -130,58 +109,52 @@ class Archive {
   void finalize() { merge(options_.cores); }
 
  private:
-  void merge(int threads);
-  void open_archive(OpenMode mode);
-  void move_aside();
+  void open(OpenMode mode);
   void adopt(OpenArchive opened);
   void keep_result(const CellRecord& unplanned);
   void keep_failures(const OpenArchive& found);
   bool has_shard_of(const CellRecord& cell);
   void scan_shards();
-  void publish_shard(std::span<const std::string> keys, const std::string& bytes);
   void take_shard(CellRecord& cell, CellRecord found);
   void take_pending(CellRecord& cell, CellRecord found);
-  void restore_results_of_damaged_shards();
-  void read_marks();
-  void keep_apart(std::vector<RunMark>& marks);
-  void write_provenance();
-  std::vector<std::string> provenance_files() const;
-  void set_aside(const std::string& file, const std::string& why);
-  class OldRows;
-  void replace_archive(int threads = 1);
+
+  void merge(int threads);
+  void replace(int threads = 1);
   void form(const std::string& temporary, int threads);
   void write(const std::string& temporary, int threads);
-  bool open_shard(CellRecord& cell, std::optional<ShardReader>& shard, Crew& crew);
-  void check_chunks_of_source() const;
-  void check_is_ours() const;
-  void check_source(std::int64_t file) const;  // an identifier of HDF5
-  void keep_previous();
-  void add_stored_provenance(const std::vector<std::string>& files);
+  void append_pending(CellRecord& cell, std::optional<ShardReader>& shard, ArchiveWriter& writer);
+  void restore_results_of_damaged_shards();
+  std::vector<std::string> pending_keys() const;
   void say(std::string_view what, std::size_t done, std::size_t of) const;
-  std::uint64_t pending_bytes() const;
-  std::uint64_t largest_expected_shard() const;
+
+  std::vector<std::string> descriptions() const;
+  void add_descriptions(const std::vector<std::string>& files);
+  void write_description();
+
+  CellRecord& at(int row) { return index_.cells[static_cast<std::size_t>(row)]; }
   CellRecord& planned(const std::string& key);
   std::string in_folder(const std::string& name) const { return folder_ + "/" + name; }
-  std::string shard_path(const std::string& key) const { return in_folder(key + ".h5"); }
 
   std::string path_, folder_;
   ArchiveOptions options_;
   FileOps& files_;
   std::unique_ptr<ArchiveLock> lock_;
-  std::unique_ptr<ArchiveIndex> index_;
+  ArchiveFile file_;
+  Shards shards_;
+  Marks marks_;
+  ArchiveIndex index_;
   std::size_t n_planned_ = 0;           // rows of the plan; the results that are kept follow
   std::map<std::string, int> row_of_;   // key -> row
   std::vector<int> pending_;            // committed, not yet merged
-  std::map<int, CellRecord> replaced_;  // results in the file at path_ of which a pending one, at a
-                                        // higher level, takes the place
+  std::map<int, CellRecord> replaced_;  // results in the file of which a pending one, at a higher
+                                        // level, takes the place
   std::size_t pending_files_ = 0;       // that hold them, as far as this process wrote them
   std::uint64_t pending_size_ = 0;      // bytes of those
-  std::size_t merged_ = 0;              // cells that have run and are in the archive
-  bool has_results_ = false;            // the file at path_ has results, planned or not
+  std::size_t merged_ = 0;              // cells that have run and are in the file
+  bool has_results_ = false;            // the file has results, planned or not
   std::vector<RunMark> deaths_;
-  std::string provenance_file_;  // this run's; empty until it is written
-  bool index_changed_ = false;   // index_ differs from the file's index
-  FileIdentity left_;            // the archive as this process last opened or wrote it
+  std::string description_;     // this run's file; empty until it is written
+  bool index_changed_ = false;  // index_ differs from the file's index
 };
 
 }  // namespace sweep

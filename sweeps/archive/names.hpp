@@ -1,0 +1,37 @@
+#pragma once
+// The names and marks of what an archive is made of. For example, while the cell 2c...e1 runs and
+// 1b...07 waits for a merge:
+//
+//   results.h5               an HDF5 file, and behind it its spare copy (sweeps/files/twofold.hpp)
+//   results.h5.prev          what it was before its last change
+//   results.h5.d/lock        the driver: "node-1\n4711\n\n", its host, process id and SLURM job
+//   results.h5.d/1b...07.h5  a shard: an HDF5 file, and "\nkvsweep shard sha256 ", 64 hex digits of
+//                            its digest and a line end
+//   results.h5.d/2c...e1.run a mark: "attempt=1\ndeaths=0\nhost=node-1\npid=4711\n..."
+//   results.h5.d/5f...2a.prov a row of /provenance, as a packed table in an HDF5 file
+//   results.h5.d/*.tmp       unfinished; the next driver removes it
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace sweep {
+
+/// The attribute `format` of an archive's and a shard's HDF5 file.
+inline constexpr std::string_view kArchiveFormat = "kvsweep", kShardFormat = "kvsweep-shard";
+/// The major increases when a name, a meaning or a way of storing changes, the minor when something
+/// is added.
+inline constexpr std::int64_t kSchemaMajor = 2, kSchemaMinor = 0;
+
+/// Of files in the folder; what is ahead is a SHA-256 in hex, of a cell's configuration or the row.
+inline constexpr std::string_view kShardEnd = ".h5", kMarkEnd = ".run", kDescriptionEnd = ".prov";
+
+inline std::string shard_path(const std::string& archive, const std::string& key) {
+  return archive + ".d/" + key + std::string(kShardEnd);
+}
+
+/// A shard's last line.
+inline constexpr std::string_view kTrailerStart = "\nkvsweep shard sha256 ";
+inline constexpr std::size_t kHexDigits = 64, kTrailerBytes = kTrailerStart.size() + kHexDigits + 1;
+
+}  // namespace sweep

@@ -1,0 +1,43 @@
+#pragma once
+#include <cstdint>
+#include <string>
+
+#include "sweeps/commits/shards.hpp"
+#include "sweeps/files/durable_file.hpp"
+
+namespace sweep {
+
+/// The file at an archive's path as this process left it. Other programs may replace it without
+/// taking the lock, and then it is not touched.
+class ArchiveFile {
+ public:
+  ArchiveFile(std::string path, FileOps& files, Warn warn)
+      : path_(std::move(path)), files_(files), warn_(std::move(warn)) {}
+  /// Takes what is at the path now for the file that this process left there.
+  void look() { left_ = identity_of(path_); }
+  bool is_there() const { return left_ != FileIdentity{}; }
+  /// Throws ArchiveIncompatible, with `more` at the end, if another file is at the path.
+  void check_is_ours(const std::string& more) const;
+  /// Before rows are taken from it: throws ArchiveIncompatible unless the open file has this
+  /// generation and digest of its cells, and ArchiveDamaged. `file` is an identifier of HDF5.
+  void check_source(std::int64_t file, std::int64_t generation,
+                    const std::string& cells_digest) const;
+  /// Throws ArchiveDamaged if one of its chunks is damaged: a failed copy is then its fault, not
+  /// that of the disk.
+  void check_chunks() const;
+  /// Makes the finished file the archive, and what was the archive "<path>.prev" if it is to be
+  /// kept. Where there are no hard links it is not, which is said once. look() comes next.
+  void replace(const std::string& finished, bool keep_previous);
+  /// Renames the archive, what it was before and what is in its folder, but the lock, to
+  /// "<path>.old1" or the next free number.
+  void move_aside();
+
+ private:
+  std::string path_;
+  FileOps& files_;
+  Warn warn_;
+  bool has_links_ = true;
+  FileIdentity left_;
+};
+
+}  // namespace sweep
