@@ -34,7 +34,7 @@ RULES = [
       (V1, "    request = RunningList::next(*request);\n  }\n",
        "    request = RunningList::next(*request);\n"
        "    if (std::exchange(passes_over, false) && request != nullptr) request = RunningList::next(*request);\n  }\n"),
-      (V1, "#include <ranges>\n", "#include <ranges>\n#include <utility>\n")]),
+]),
     ("N5", "a preempted request keeps no placeholders",
      [(ASYNC, "return script_.newest() && request.status == engine::RequestStatus::preempted;",
        "return script_.newest() && request.ended();")]),

@@ -189,7 +189,7 @@ TEST_CASE("a turn that comes before its KV waits for the rest of the same load",
   const Nanos begun = world.clock().now();
   const auto turn = world.serve(0, kA + tokens(5, 7));
   CHECK((turn.prefix_hit_tokens == 32 && turn.host_hit_tokens == 0));
-  CHECK((turn.time.queue > 1ms && turn.time.queue <= 2ms));
+  CHECK((turn.time.load_stall > 1ms && turn.time.load_stall <= 2ms));
   CHECK(world.blocks_of(KvEventKind::prefetch, KvReason::late) == 2);
   CHECK(world.blocks_of(KvEventKind::load, KvReason::demand) == 0);
   CHECK(world.clock().now() < begun + 13ms);

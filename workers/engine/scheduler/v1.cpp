@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <utility>
 
 namespace engine {
 
@@ -77,10 +78,17 @@ bool V1Batching::try_grow(Request& request, int num_tokens) {
 
 /// Admits from the head of the queue until one request cannot be admitted. No other overtakes it.
 void V1Batching::admit_waiting(Step& step) {
+  // What was passed over has waited for copies since then.
+  for (const auto& [request, id] : std::exchange(deferred_, {})) {
+    if (request->id != id || !request->waits()) continue;
+    request->time.load_stall += step.now - std::exchange(request->last_seen, step.now);
+  }
   bool goes_on = state_.tier.connector() == nullptr || admit_holders(step);
   while (goes_on && state_.order.front() != nullptr) goes_on = admit_head(step);
-  for (Request* const request : std::views::reverse(step.plan.deferred))
+  for (Request* const request : std::views::reverse(step.plan.deferred)) {
     state_.order.put_back(*request);
+    deferred_.emplace_back(request, request->id);
+  }
   if (goes_on && state_.order.held_back() > 0) step.plan.stop = StopReason::active_programs;
 }
 
@@ -125,6 +133,7 @@ StopReason V1Batching::try_admit(Request& request, Step& step) {
   const HostHit host = may_load ? state_.tier.find(request, on_gpu) : HostHit{};
   if (host.ask_again) {
     state_.order.remove(request);
+    request.time.queue += step.now - std::exchange(request.last_seen, step.now);
     step.plan.deferred.push_back(&request);
     return StopReason::none;
   }

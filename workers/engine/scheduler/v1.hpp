@@ -70,6 +70,7 @@ class V1Batching {
   StopReason refusal(const Request& request, const Admission& admission);
   bool still_blocked(const Request& request, const Step& step) const;
 
+  std::vector<std::pair<Request*, RequestId>> deferred_;  // in the last step
   // The last refusal for lack of room, so that a blocked head is not looked up again in every step.
   std::optional<RequestId> blocked_;
   std::uint64_t blocked_until_ = 0;  // KvCache::num_changes()

@@ -127,16 +127,12 @@ void LmcacheTier::save(Request& request, int end_chunk, Nanos now) {
       events_.add(KvEventKind::evict_host, lost.unread ? KvReason::unread : KvReason::read,
                   lost.owner, turn_of(request), chunk_blocks_);
     saving_.push_back(slot);
-    copy_chunk(request, chunk, slot);
+    for (int i = chunk * chunk_blocks_; i < (chunk + 1) * chunk_blocks_; ++i) {
+      const BlockId block = request.blocks[static_cast<std::size_t>(i)];
+      kv_.begin_copy(block);
+      to_save_.push_back({block, block_slot(slot, i)});
+    }
     events_.add(KvEventKind::store, KvReason::write_through, turn_of(request), chunk_blocks_);
-  }
-}
-
-void LmcacheTier::copy_chunk(const Request& request, int chunk, HostSlot to) {
-  for (int i = chunk * chunk_blocks_; i < (chunk + 1) * chunk_blocks_; ++i) {
-    const BlockId block = request.blocks[static_cast<std::size_t>(i)];
-    kv_.begin_copy(block);
-    to_save_.push_back({block, block_slot(to, i)});
   }
 }
 

@@ -52,7 +52,6 @@ class LmcacheTier final : public HostTier {
   void release_found(Request& request, int lost = -1);
   void end_load(const Load& load, const TransferDone& done);
   void save(Request& request, int end_chunk, Nanos now);
-  void copy_chunk(const Request& request, int chunk, HostSlot to);
   void wait_for_saves(Clock& clock);
 
   TierConfig config_;

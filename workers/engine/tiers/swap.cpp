@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <ranges>
+#include <utility>
 
 namespace engine {
 
@@ -145,30 +146,24 @@ std::span<const LoadedKv> SwapTier::before_execution(const StepPlan&, Clock& clo
   return failed_;
 }
 
+/// A request with a block that failed to store is recomputed.
 void SwapTier::copy_out(Clock& clock) {
   if (going_out_.empty()) return;
   const Nanos start = clock.now();
   transfers_.submit({CopyDirection::store, Urgency::demand}, going_out_);
-  const int landed = transfers_.drain(clock).front().landed;
+  int landed = transfers_.drain(clock).front().landed;
   rates_.copied(static_cast<int>(going_out_.size()), clock.now() - start);
-  end_stores(landed);
+  for (const BlockCopy& copy : std::exchange(going_out_, {})) {
+    if (landed-- > 0) continue;
+    const auto entry = std::ranges::find_if(swapped_, [&](const Swapped& swapped) {
+      return std::ranges::find(swapped.slots, copy.slot) != swapped.slots.end();
+    });
+    if (entry != swapped_.end()) release(entry);
+  }
 }
 
 void SwapTier::after_execution(const StepPlan& plan, Clock& clock) {
   rates_.computed(plan, clock.now() - ready_);
-}
-
-/// A request with a block that failed to store is recomputed.
-void SwapTier::end_stores(int landed) {
-  const std::vector<BlockCopy> copies = std::move(going_out_);
-  going_out_.clear();
-  for (auto i = static_cast<std::size_t>(landed); i < copies.size(); ++i) {
-    const HostSlot lost = copies[i].slot;
-    const auto entry = std::ranges::find_if(swapped_, [&](const Swapped& swapped) {
-      return std::ranges::find(swapped.slots, lost) != swapped.slots.end();
-    });
-    if (entry != swapped_.end()) release(entry);
-  }
 }
 
 /// Frees the entry's slots, and drops its stores that have not been submitted.

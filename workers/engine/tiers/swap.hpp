@@ -80,7 +80,6 @@ class SwapTier final : public HostTier, public SwapSpace {
   void store_first(Swapped& entry, const Request& request, int count);
   void release(Entry entry);
   void copy_out(Clock& clock);
-  void end_stores(int landed);
   void end_load(const Load& load, const TransferDone& done);
 
   TierConfig config_;
