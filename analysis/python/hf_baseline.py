@@ -4,11 +4,11 @@
     python3 hf_baseline.py --gpu a100-40gb -o hf.json               # 16 prompts in one padded batch, 128 new tokens
     python3 hf_baseline.py --gpu a100-40gb --batch 1 -o hf-1.json   # one after the other
     python3 hf_baseline.py --gpu h200-141gb --random-weights -o hf.json   # without a checkpoint
-    analysis/python/kvsweep-figures lab-naive.h5 --external hf.json -o figs/
+    kvsweep report lab-naive.h5 hf.json -o report/
 
 Needs torch and transformers, a GPU with room for the model, and access to its weights. A model of the same shape with random
 weights takes as long for each token, since no sequence ends early. The result is an external cell
-(analysis/python/kvsweep/external.py) that is shown beside those of sweeps/experiments/lab-naive.toml. Tokens count up to each
+(docs/report.md) that is shown beside those of sweeps/experiments/lab-naive.toml. Tokens count up to each
 sequence's end; what a batch pads does not. One pass warms up; the rate is the median of the passes that follow.
 """
 import argparse

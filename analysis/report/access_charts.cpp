@@ -1,112 +1,237 @@
-#include "analysis/report/access_charts.hpp"
-
 #include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
 
+#include "analysis/cell/access_digest.hpp"
 #include "analysis/compare/config.hpp"
-#include "analysis/report/json.hpp"
 #include "analysis/report/panels.hpp"
 #include "analysis/report/study_timelines.hpp"
+#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {
+
+using Draw = ChartSeries::Draw;
 
 constexpr std::size_t kCharts = 6;
 constexpr std::size_t kMarks = 24'000;  // in all charts together
 constexpr double kMostRecords = 25e6;   // that are read: about 1.5 GB in memory
 constexpr std::size_t kForwards = 500;
+constexpr double kFilled = 0.8;              // of a block's row
+constexpr std::size_t kLabelledPauses = 12;  // in a chart
+constexpr std::size_t kNamedJobs = 8;        // colors before they repeat
 
-AccessChart chart_of(const ConfiguredCell& cell, const PanelSource& source,
-                     const AccessLimits& limits) {
-  AccessChart chart;
-  chart.kind = figures_kind(cell);
-  chart.gpu = shown(cell.value("gpu"));
-  chart.label = cell.record->label;
-  chart.cell = cell.record->index;
-  chart.stopped_step = cell.figure("access_stopped_step");
-  const auto load = [&](const char* table) { return source.reader->load_table(source.row, table); };
-  chart.digest = digest_accesses(load("kv_access"), load("access_rows"), limits);
-  const auto points = forward_points(load("steps"), "window_use", 0);
-  chart.forwards = points.size();
-  for (std::size_t i = 0; i < std::min(kForwards, points.size()); ++i)
-    chart.window_use.push_back(points[i].y);
-  return chart;
-}
+bool is_write(int kind) { return kind >= 2; }
+bool is_value(int kind) { return kind % 2 == 1; }
 
-template <class Items, class Number>
-void add_column(JsonLine& json, std::string_view key, const Items& items, Number number) {
-  json.key(key).open('[');
-  for (const auto& item : items) json.integer(number(item));
-  json.close(']');
-}
-
-void add_marks(JsonLine& json, const std::vector<AccessMark>& marks) {
-  json.key("marks").open('{');
-  add_column(json, "t_ns", marks, [](const AccessMark& mark) { return mark.t_ns; });
-  add_column(json, "dur_ns", marks, [](const AccessMark& mark) { return mark.dur_ns; });
-  add_column(json, "step", marks, [](const AccessMark& mark) { return mark.step; });
-  add_column(json, "kind", marks, [](const AccessMark& mark) { return mark.kind; });
-  add_column(json, "block", marks, [](const AccessMark& mark) { return mark.block; });
-  add_column(json, "first_slot", marks, [](const AccessMark& mark) { return mark.first_slot; });
-  add_column(json, "n_slots", marks, [](const AccessMark& mark) { return mark.n_slots; });
-  add_column(json, "kv_head", marks, [](const AccessMark& mark) { return mark.kv_head; });
-  add_column(json, "job", marks, [](const AccessMark& mark) { return mark.job; });
-  json.close('}');
-}
-
-void add_idle(JsonLine& json, std::string_view key, const std::vector<BlockIdle>& blocks) {
-  json.key(key).open('[');
-  for (const BlockIdle& block : blocks) {
-    json.open('[').integer(block.block);
-    add_brief(json, block.idle_share);
-    add_brief(add_brief(json, block.longest_pause_s), block.since_last_write_s).close(']');
+/// Microseconds on an axis with cut pauses. A pause is shortened evenly.
+double place_us(const AccessDigest& digest, double t_ns) {
+  double shown = t_ns;
+  const auto kept = static_cast<double>(digest.kept_pause_ns);
+  for (const AccessCut& cut : digest.cuts) {
+    const auto from = static_cast<double>(cut.from_ns), lost = static_cast<double>(cut.lost_ns);
+    if (t_ns <= from) break;
+    shown -= lost * std::min(1.0, (t_ns - from) / (lost + kept));
   }
-  json.close(']');
+  return shown / 1e3;
+}
+
+std::string pause_text(double ns) { return four_digits(ns / 1e3) + " us"; }
+
+/// The accesses of one request that read, or that write, keys or values.
+ChartSeries series_of(const AccessDigest& digest, int job, std::size_t number, bool writes,
+                      bool values, const std::map<int, double>& rows, double slots) {
+  ChartSeries series;
+  series.name = "request " + std::to_string(job) + (writes ? ", write" : ", read");
+  series.color = std::to_string(number);
+  series.draw = Draw::boxes;
+  series.hollow = writes;
+  series.quiet = writes || number >= kNamedJobs;
+  std::map<std::string, std::vector<double>> more;
+  for (const AccessMark& mark : digest.marks) {
+    if (mark.job != job || is_write(mark.kind) != writes || is_value(mark.kind) != values) continue;
+    const auto t = static_cast<double>(mark.t_ns), length = static_cast<double>(mark.dur_ns);
+    const double bottom = rows.at(mark.block) - kFilled / 2;
+    series.x.push_back(place_us(digest, t));
+    series.end.push_back(place_us(digest, t + length));
+    series.y.push_back(bottom + kFilled * mark.first_slot / slots);
+    series.high.push_back(bottom + kFilled * (mark.first_slot + mark.n_slots) / slots);
+    more["block"].push_back(mark.block);
+    more["dur_ns"].push_back(length);
+    more["first_slot"].push_back(mark.first_slot);
+    more["key_head"].push_back(mark.kv_head);
+    more["n_slots"].push_back(mark.n_slots);
+    more["step"].push_back(static_cast<double>(mark.step));
+    more["t_ns"].push_back(t);
+  }
+  for (auto& [name, column] : more) series.more.push_back({name, std::move(column)});
+  return series;
+}
+
+std::string counted(std::int64_t count) { return four_digits(static_cast<double>(count)); }
+
+/// Which part of the log is shown and which is left out.
+std::string shown_text(const AccessDigest& digest, double stopped_step) {
+  const auto drawn = std::max<std::size_t>(1, digest.marks.size());
+  const std::size_t every = (static_cast<std::size_t>(digest.in_steps) + drawn - 1) / drawn;
+  std::string text = "Layer " + std::to_string(digest.layer);
+  if (!digest.steps.empty()) {
+    text += digest.steps.size() > 1 ? ", steps " : ", step ";
+    text += std::to_string(digest.steps.front());
+    if (digest.steps.size() > 1) text += " to " + std::to_string(digest.steps.back());
+  }
+  text +=
+      ": " + counted(digest.in_steps) + " of the cell's " + counted(digest.records) + " records. ";
+  text += every > 1 ? "One access of each " + counted(static_cast<std::int64_t>(every)) +
+                          " is drawn, picked at random."
+                    : "Every access is drawn.";
+  if (!std::isnan(stopped_step))
+    text += " Logging stopped before step " + four_digits(stopped_step) + '.';
+  return text;
+}
+
+/// Keys above values, a row for each block.
+void add_accesses(Chart& chart, const AccessDigest& digest, double stopped_step) {
+  std::map<int, double> rows;
+  std::set<int> jobs;
+  double slots = 1, end = 1;
+  for (const AccessMark& mark : digest.marks) {
+    rows[mark.block] = 0;
+    jobs.insert(mark.job);
+    slots = std::max<double>(slots, mark.first_slot + mark.n_slots);
+    end = std::max(end, place_us(digest, static_cast<double>(mark.t_ns + mark.dur_ns)));
+  }
+  std::vector<std::string> names;
+  for (auto& [block, row] : rows) {
+    row = static_cast<double>(names.size());
+    names.push_back(std::to_string(block));
+  }
+  for (const bool values : {false, true}) {
+    ChartPanel& panel = chart.panels.emplace_back();
+    panel.name = values ? "V" : "K";
+    panel.x = {.name = "time [us], pauses cut", .names = {}, .from = 0, .to = end};
+    panel.y = {.name = "block", .names = names};
+    for (std::size_t number = 0; const int job : jobs) {
+      for (const bool writes : {false, true}) {
+        ChartSeries series = series_of(digest, job, number, writes, values, rows, slots);
+        if (!series.x.empty()) panel.series.push_back(std::move(series));
+      }
+      ++number;
+    }
+    for (const AccessCut& cut : digest.cuts) {
+      const auto kept = static_cast<double>(digest.kept_pause_ns);
+      const double x = place_us(digest, static_cast<double>(cut.from_ns)) + kept / 2e3;
+      const bool says = !values && digest.cuts.size() <= kLabelledPauses;
+      panel.lines.emplace_back(x, says ? pause_text(static_cast<double>(cut.lost_ns) + kept) : "");
+    }
+  }
+  chart.note = shown_text(digest, stopped_step) + " Filled: reads; hollow: writes.";
+  if (!digest.cuts.empty())
+    chart.note += " Dotted: " + std::to_string(digest.cuts.size()) + " pause" +
+                  (digest.cuts.size() > 1 ? "s" : "") + " of all accesses, cut to " +
+                  pause_text(static_cast<double>(digest.kept_pause_ns)) + " each.";
+  if (jobs.size() > kNamedJobs)
+    chart.note += " Colors repeat every " + std::to_string(kNamedJobs) + " of " +
+                  std::to_string(jobs.size()) + " requests.";
+  chart.note += " Rows are the blocks in the order of their numbers.";
+}
+
+/// Bars of keys and values by block.
+void add_by_block(Chart& chart, const AccessDigest& digest, const std::string& name, double scale,
+                  double BlockIdle::*value, const std::string& says) {
+  ChartPanel& panel = chart.panel();
+  std::vector<std::string> blocks;
+  for (const auto* idle : {&digest.keys, &digest.values})
+    for (const BlockIdle& each : *idle) blocks.push_back(std::to_string(each.block));
+  Places places(std::move(blocks));
+  places.is_numeric = false;
+  panel.x = places.axis("block");
+  panel.y.name = name;
+  panel.y.from = 0;
+  for (const bool values : {false, true}) {
+    ChartSeries& series = panel.series.emplace_back();
+    series.name = values ? "V" : "K";
+    series.color = values ? "1" : "0";
+    series.draw = Draw::bars;
+    for (const BlockIdle& each : values ? digest.values : digest.keys) {
+      series.x.push_back(places.at(std::to_string(each.block)));
+      series.y.push_back(each.*value * scale);
+    }
+  }
+  const std::size_t shown = std::max<std::size_t>(1, places.texts.size());
+  const std::size_t every = (digest.blocks + shown - 1) / shown;
+  chart.note = says + " From the first to the last access of layer " +
+               std::to_string(digest.layer) + " in the log.";
+  if (every > 1) chart.note += " One block of each " + std::to_string(every) + " is shown.";
+}
+
+void add_window_use(Chart& chart, const std::vector<double>& use) {
+  ChartPanel& panel = chart.panel();
+  panel.x.name = "forward pass";
+  panel.y = {.name = "of the token budget [%]", .names = {}, .from = 0, .to = 100};
+  ChartSeries& series = panel.series.emplace_back();
+  series.name = "window use";
+  series.color = "0";
+  series.points = use.size() <= 60;
+  for (std::size_t i = 0; i < std::min(kForwards, use.size()); ++i) {
+    series.x.push_back(static_cast<double>(i + 1));
+    series.y.push_back(use[i]);
+  }
+  chart.note = "Tokens of each forward pass, as a share of the token budget.";
+  if (use.size() > kForwards)
+    chart.note += " The first " + std::to_string(kForwards) + " of " +
+                  counted(static_cast<std::int64_t>(use.size())) + " are shown.";
+}
+
+void add_charts(std::vector<Chart>& charts, const ConfiguredCell& cell, const PanelSource& source,
+                const AccessLimits& limits) {
+  const auto load = [&](const char* table) { return source.reader->load_table(source.row, table); };
+  const AccessDigest digest = digest_accesses(load("kv_access"), load("access_rows"), limits);
+  const std::string number = std::to_string(cell.record->index);
+  const auto start = [&](const char* id, const char* title) -> Chart& {
+    Chart& chart = charts.emplace_back();
+    chart.id = id;
+    chart.title = title;
+    chart.kind = figures_kind(cell);
+    chart.gpu = shown(cell.value("gpu"));
+    chart.at = {{"cell", number}, {"label", cell.record->label}};
+    return chart;
+  };
+  add_accesses(start("accesses", "Accesses over time"), digest, cell.figure("access_stopped_step"));
+  add_by_block(start("idle", "Idle share by block"), digest, "idle [%]", 100,
+               &BlockIdle::idle_share, "Share of the time in which the block was not accessed.");
+  add_by_block(start("since-write", "Time since the last write, by block"), digest,
+               "since the last write [ms]", 1e3, &BlockIdle::since_last_write_s,
+               "Time from a block's last write to the end; a block without one was not written "
+               "while the log ran.");
+  add_window_use(start("window", "Window use by forward pass"),
+                 forward_values(load("steps"), "window_use"));
 }
 
 }  // namespace
 
-AccessCharts make_access_charts(const std::deque<ConfiguredCell>& cells,
-                                const PanelSources& sources) {
-  AccessCharts made;
+std::vector<Chart> make_access_charts(const std::deque<ConfiguredCell>& cells,
+                                      const PanelSources& sources,
+                                      std::vector<std::string>& left_out) {
   std::vector<const ConfiguredCell*> logged;
   for (const ConfiguredCell& cell : cells) {
     const double records = cell.figure("access_records");
     if (!sources.contains(&cell) || !(records > 0)) continue;
     const std::string name = "cell " + std::to_string(cell.record->index);
     if (records > kMostRecords) {
-      made.left_out.push_back(name + " has more than 25 million records");
+      left_out.push_back(name + " has more than 25 million records");
     } else if (logged.size() == kCharts) {
-      made.left_out.push_back(name + " comes after the first " + std::to_string(kCharts));
+      left_out.push_back(name + " comes after the first " + std::to_string(kCharts));
     } else {
       logged.push_back(&cell);
     }
   }
   AccessLimits limits;
   limits.marks = std::min(limits.marks, kMarks / std::max<std::size_t>(1, logged.size()));
-  for (const ConfiguredCell* cell : logged)
-    made.charts.push_back(chart_of(*cell, sources.at(cell), limits));
-  return made;
-}
-
-void add_access(JsonLine& json, const AccessChart& chart) {
-  const AccessDigest& digest = chart.digest;
-  json.open('{').key("kind").text(chart.kind).key("gpu").text(chart.gpu);
-  json.key("label").text(chart.label).key("cell").integer(chart.cell);
-  add_brief(json.key("stopped_step"), chart.stopped_step);
-  json.key("records").integer(digest.records).key("layer").integer(digest.layer);
-  add_column(json, "steps", digest.steps, [](std::int64_t step) { return step; });
-  json.key("in_steps").integer(digest.in_steps);
-  add_marks(json, digest.marks);
-  json.key("cuts").open('[');
-  for (const AccessCut& cut : digest.cuts)
-    json.open('[').integer(cut.from_ns).integer(cut.lost_ns).close(']');
-  json.close(']').key("kept_pause_ns").integer(digest.kept_pause_ns);
-  json.key("blocks").integer(static_cast<std::int64_t>(digest.blocks));
-  add_idle(json, "keys", digest.keys);
-  add_idle(json, "values", digest.values);
-  json.key("window_use").open('[');
-  for (const double use : chart.window_use) add_brief(json, use);
-  json.close(']').key("forwards").integer(static_cast<std::int64_t>(chart.forwards)).close('}');
+  std::vector<Chart> charts;
+  for (const ConfiguredCell* cell : logged) add_charts(charts, *cell, sources.at(cell), limits);
+  return charts;
 }
 
 }  // namespace analysis

@@ -3,6 +3,9 @@
 #include <charconv>
 #include <cmath>
 
+#include "analysis/compare/config.hpp"
+#include "analysis/report/plain.hpp"
+
 namespace analysis {
 namespace {
 
@@ -101,6 +104,32 @@ void add_published_fits(JsonLine& json, const Report& report) {
   json.close(']');
 }
 
+void add_external(JsonLine& json, const ExternalCell& cell,
+                  const std::vector<std::string>& shown_in) {
+  json.open('{').key("file").text(cell.file).key("name").text(cell.name);
+  json.key("experiment").text(cell.experiment).key("source").text(cell.source);
+  add_texts(json.key("shown_in"), shown_in);
+  json.key("config").open('[');
+  for (const auto& [key, value] : parse_config(cell.record.config_json))
+    json.open('[').text(key.text()).text(shown(value)).close(']');
+  json.close(']').key("figures").open('[');
+  for (const sweep::Figure& figure : cell.record.figures)
+    add_brief(json.open('[').text(figure.name), figure.value).close(']');
+  json.close(']').close('}');
+}
+
+void add_table(JsonLine& json, const ReportTable& table) {
+  json.open('{').key("heading").text(table.heading).key("kind").text(table.kind);
+  json.key("columns").open('[');
+  for (const Grid::Column& column : table.grid.columns)
+    json.text(column.name + (column.unit.empty() ? "" : " [" + column.unit + ']'));
+  json.close(']').key("rows").open('[');
+  for (const std::vector<std::string>& row : table.grid.rows) add_texts(json, row);
+  json.close(']');
+  add_texts(json.key("notes"), table.notes);
+  json.close('}');
+}
+
 template <class Items, class Add>
 void add_list(JsonLine& json, std::string_view key, const Items& items, Add add) {
   json.key(key).open('[');
@@ -154,7 +183,10 @@ std::string report_json(const Report& report, const std::string& program) {
   add_texts(json.key("commands"), report.commands);
   json.key("coverage").text(coverage_text(std::vector(report.cells.begin(), report.cells.end())));
   json.key("goals").text(report.goals.text());
-  add_list(json, "panels", report.panels, add_panel);
+  const std::string archive = report.archives.size() == 1 ? report.archives.front().name : "";
+  json.key("panels").open('[');
+  for (const ReportPanel& panel : report.panels) add_panel(json, panel, archive);
+  json.close(']');
   add_list(json, "regimes", report.regimes, add_regime);
   json.key("claims").open('[');
   for (std::size_t i = 0; i < report.claims.rows.size(); ++i)
@@ -162,10 +194,14 @@ std::string report_json(const Report& report, const std::string& program) {
   json.close(']');
   add_texts(json.key("claim_sources"), report.claims.sources);
   add_list(json, "missing", report.missing, add_missing);
-  add_list(json, "studies", report.studies, add_study);
-  add_list(json, "externals", report.externals, add_external);
-  add_list(json, "accesses", report.accesses.charts, add_access);
-  add_texts(json.key("accesses_left_out"), report.accesses.left_out);
+  add_list(json, "studies", report.studies.charts, add_chart);
+  json.key("externals").open('[');
+  for (std::size_t i = 0; i < report.externals.size(); ++i)
+    add_external(json, report.externals[i], report.studies.shows[i]);
+  json.close(']');
+  add_list(json, "accesses", report.accesses, add_chart);
+  add_texts(json.key("accesses_left_out"), report.accesses_left_out);
+  add_list(json, "tables", report_tables(report), add_table);
   json.key("published_fits");
   add_published_fits(json, report);
   json.close('}');

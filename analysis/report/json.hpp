@@ -7,15 +7,13 @@
 namespace analysis {
 
 /// The report as one JSON object, described in analysis/web/src/report/data.ts. Numbers have six
-/// significant digits, values over time four, those that tables show all; null is a value that was
+/// significant digits, those that tables show all; null is a value that was
 /// not observed. `program` is the version that wrote it.
 std::string report_json(const Report& report, const std::string& program);
 
 // Parts of it.
-void add_panel(JsonLine& json, const ReportPanel& panel);
-void add_study(JsonLine& json, const StudyChart& chart);
-void add_access(JsonLine& json, const AccessChart& chart);
-void add_external(JsonLine& json, const ExternalCell& cell);
+/// `archive` names the archive of its cells, if there is only one.
+void add_panel(JsonLine& json, const ReportPanel& panel, const std::string& archive);
 /// Writes a number with all its digits: what a reader sees is rounded once, from the exact value.
 JsonLine& add_exact(JsonLine& json, double value);
 /// Writes a number with six significant digits.

@@ -3,7 +3,7 @@
 
 #include "analysis/answer/mechanisms.hpp"
 #include "analysis/report/json.hpp"
-#include "analysis/text/packed.hpp"
+#include "analysis/report/panel_charts.hpp"
 
 namespace analysis {
 namespace {
@@ -27,80 +27,32 @@ void add_figures(JsonLine& json, const ReportGroup& group) {
   json.close('}');
 }
 
-void add_fit(JsonLine& json, const LineFit& fit) {
-  json.key("fit").open('{');
+void add_fit(JsonLine& json, const char* x, const std::string& variant, const LineFit& fit,
+             std::size_t repeats) {
+  json.open('{').key("x").text(x).key("variant").text(variant);
   add_exact(json.key("slope_us"), fit.slope * 1e6);
   add_exact(json.key("intercept_ms"), fit.intercept * 1e3);
   add_exact(json.key("r2"), fit.r_squared);
-  json.key("n").integer(static_cast<std::int64_t>(fit.n)).close('}');
+  json.key("n").integer(static_cast<std::int64_t>(fit.n));
+  json.key("repeats").integer(static_cast<std::int64_t>(repeats)).close('}');
 }
 
-void add_histogram(JsonLine& json, const TokenHistogram& histogram) {
-  json.key("histogram").open('[');
-  for (const auto& [bin, count] : histogram.counts()) {
-    json.open('[').integer(TokenHistogram::first_of(bin));
-    json.integer(TokenHistogram::first_of(bin + 1)).integer(count).close(']');
-  }
-  json.close(']');
-}
-
-void add_sizes(JsonLine& json, std::string_view key, const StepSizes& sizes) {
-  json.key(key).open('{');
-  add_histogram(json, sizes.histogram);
-  add_fit(json, sizes.line.fit());
-  json.key("points").open('[');  // tokens, milliseconds, steps; flat
-  for (const ThinnedPoints::Point& point : sizes.points.points())
-    add_brief(add_brief(json, point.x), point.y * 1e3).integer(point.count);
-  json.close(']').close('}');
-}
-
-void add_pooled_sizes(JsonLine& json, std::string_view key, const StepSizes& sizes) {
-  json.key(key).open('{');
-  add_histogram(json, sizes.histogram);
-  add_fit(json, sizes.line.fit());
-  json.close('}');
-}
-
-void add_turns(JsonLine& json, const std::vector<TurnSums>& turns) {
-  json.key("turns").open('[');
-  for (const TurnSums& turn : turns) {
-    const auto n = static_cast<double>(turn.turns);
-    json.open('[').integer(turn.turns);
-    add_brief(add_brief(json, mean(turn.durations_s)), percentile(turn.durations_s, 95));
-    for (const double tokens : {turn.gpu_tok, turn.host_tok, turn.again_tok, turn.new_tok})
-      add_brief(json, tokens / n);
-    json.close(']');
-  }
-  json.close(']');
-}
-
-void add_jct(JsonLine& json, const JobDigest& jobs) {
-  json.key("jobs").integer(static_cast<std::int64_t>(jobs.jct_s.size()));
-  json.key("jct").open('[');  // every percentile
-  std::vector<double> sorted = jobs.jct_s;
-  std::ranges::sort(sorted);
-  for (int percent = 0; percent <= 100 && !sorted.empty(); ++percent)
-    add_brief(json, percentile(sorted, percent));
-  json.close(']').key("parts").open('[');
-  for (const double sum : jobs.part_s)
-    add_brief(json, sum / static_cast<double>(jobs.jct_s.size()));
-  json.close(']');
-}
-
-void add_times(JsonLine& json, const std::vector<CellTimes>& repeats) {
-  json.key("times").open('[');
-  for (const CellTimes& times : repeats) {
-    json.open('{');
-    add_brief(json.key("end"), times.end_s);
-    const std::size_t spans = times.lines.empty() ? 0 : times.lines.front().values.size();
-    json.key("spans").integer(static_cast<std::int64_t>(spans)).key("lines").open('[');
-    for (const TimeLine& line : times.lines) {
-      const ScaledLine scaled = scaled_line(line.values);
-      json.open('{').key("name").text(line.name).key("unit").text(line.unit);
-      add_brief(json.key("largest"), scaled.largest);
-      json.key("codes").text(scaled.codes).close('}');
+/// Step time over tokens at all rates: of all policies, with an empty name, and of each.
+void add_fits(JsonLine& json, const ReportPanel& panel) {
+  std::vector<std::string> variants = panel.variants;
+  variants.insert(variants.begin(), "");
+  json.key("fits").open('[');
+  for (const bool largest : {true, false}) {
+    for (const std::string& variant : variants) {
+      LineSums line;
+      std::size_t repeats = 0;
+      for (const ReportGroup& group : panel.groups) {
+        if (!variant.empty() && group.variant != variant) continue;
+        line.add((largest ? group.steps.largest : group.steps.total).line);
+        repeats = std::max(repeats, group.repeats.size());
+      }
+      add_fit(json, largest ? "max_tok" : "n_tok", variant, line.fit(), repeats);
     }
-    json.close(']').close('}');
   }
   json.close(']');
 }
@@ -171,74 +123,14 @@ void add_group(JsonLine& json, const ReportGroup& group) {
   json.key("worse").text(worse_text({&group.tail, 1})).key("from").text(group.from);
   add_cells(json, group);
   add_figures(json, group);
-  add_sizes(json, "total", group.steps.total);
-  add_sizes(json, "largest", group.steps.largest);
-  add_turns(json, group.jobs.by_turn);
-  add_jct(json, group.jobs);
-  add_times(json, group.times);
   add_service(json, group);
   add_acts(json, group);
   json.close('}');
 }
 
-/// Pools all rates of a variant, as the published panels do.
-void add_pooled(JsonLine& json, const ReportPanel& panel, const std::string& variant) {
-  StepDigest steps;
-  JobDigest jobs;
-  std::size_t repeats = 0;
-  for (const ReportGroup& group : panel.groups) {
-    if (!variant.empty() && group.variant != variant) continue;
-    steps.add(group.steps);
-    if (!variant.empty()) jobs.add(group.jobs);
-    repeats = std::max(repeats, group.repeats.size());
-  }
-  json.open('{').key("variant").text(variant);
-  json.key("repeats").integer(static_cast<std::int64_t>(repeats));
-  add_pooled_sizes(json, "total", steps.total);
-  add_pooled_sizes(json, "largest", steps.largest);
-  add_turns(json, jobs.by_turn);
-  add_jct(json, jobs);
-  json.close('}');
-}
-
-void add_pairs(JsonLine& json, std::string_view key,
-               const std::vector<std::pair<double, double>>& pairs) {
-  json.key(key).open('[');
-  for (const auto& [first, second] : pairs)
-    add_brief(add_brief(json.open('['), first), second).close(']');
-  json.close(']');
-}
-
-void add_timeline(JsonLine& json, const GapTimeline& timeline) {
-  json.open('{').key("variant").text(timeline.variant);
-  const std::pair<const char*, double> numbers[] = {{"finish", timeline.finish_s},
-                                                    {"return", timeline.return_s},
-                                                    {"admit", timeline.admit_s},
-                                                    {"first", timeline.first_s},
-                                                    {"end", timeline.end_s},
-                                                    {"context", timeline.context_tok},
-                                                    {"found_gpu", timeline.found_gpu_tok},
-                                                    {"found_host", timeline.found_host_tok},
-                                                    {"computed", timeline.computed_tok},
-                                                    {"load_stall", timeline.load_stall_s},
-                                                    {"recompute", timeline.recompute_s}};
-  for (const auto& [name, value] : numbers) add_brief(json.key(name), value);
-  add_pairs(json, "gpu", timeline.gpu);
-  add_pairs(json, "host", timeline.host);
-  add_pairs(json, "pinned", timeline.pinned);
-  json.close('}');
-}
-
-void add_gap(JsonLine& json, const OneGap& gap) {
-  json.open('{').key("jps").text(gap.jps).key("job").text(gap.job).key("turn").integer(gap.turn);
-  json.key("stories").open('[');
-  for (const GapTimeline& timeline : gap.timelines) add_timeline(json, timeline);
-  json.close(']').close('}');
-}
-
 }  // namespace
 
-void add_panel(JsonLine& json, const ReportPanel& panel) {
+void add_panel(JsonLine& json, const ReportPanel& panel, const std::string& archive) {
   json.open('{').key("kind").text(panel.place.kind).key("gpu").text(panel.place.gpu);
   json.key("name").text(panel.name);
   json.key("settings").text(panel.place.settings).key("devices").text(panel.devices);
@@ -246,12 +138,10 @@ void add_panel(JsonLine& json, const ReportPanel& panel) {
   add_texts(json.key("variants"), panel.variants);
   json.key("groups").open('[');
   for (const ReportGroup& group : panel.groups) add_group(json, group);
-  json.close(']').key("pooled").open('[');
-  for (const std::string& variant : panel.variants) add_pooled(json, panel, variant);
-  json.close(']').key("all").open('[');
-  add_pooled(json, panel, "");
-  json.close(']').key("gaps").open('[');
-  for (const OneGap& gap : panel.gaps) add_gap(json, gap);
+  json.close(']');
+  add_fits(json, panel);
+  json.key("charts").open('[');
+  for (const Chart& chart : panel_charts(panel, archive)) add_chart(json, chart);
   json.close(']');
   add_texts(json.key("sources"), panel.sources);
   add_texts(json.key("remarks"), panel.remarks);

@@ -24,8 +24,10 @@ std::vector<ReportPanel> make_panels(std::span<const RateRow> rows,
                                      std::span<const Published> published,
                                      const ServiceGoals& goals = {}, const CellBounds& bounds = {});
 
-/// Charts of the first cells that logged accesses. Throws what ArchiveReader throws.
-AccessCharts make_access_charts(const std::deque<ConfiguredCell>& cells,
-                                const PanelSources& sources);
+/// Charts of the first cells that logged accesses, and the reasons why others have none. Throws
+/// what ArchiveReader throws.
+std::vector<Chart> make_access_charts(const std::deque<ConfiguredCell>& cells,
+                                      const PanelSources& sources,
+                                      std::vector<std::string>& left_out);
 
 }  // namespace analysis

@@ -186,7 +186,7 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
   for (PublishedWinner& each : otherwise) each.claims = claims_about(each, report.claims);
   report.answer.against = lines_of(otherwise);
   report.studies = make_study_charts(report.readers, report.externals, profiles);
-  report.accesses = make_access_charts(report.cells, sources);
+  report.accesses = make_access_charts(report.cells, sources, report.accesses_left_out);
   return report;
 }
 

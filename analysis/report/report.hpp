@@ -11,7 +11,6 @@
 #include "analysis/cell/gap.hpp"
 #include "analysis/cell/statistics.hpp"
 #include "analysis/claims/claims.hpp"
-#include "analysis/report/access_charts.hpp"
 #include "analysis/report/study_charts.hpp"
 #include "sweeps/archive/reader.hpp"
 
@@ -71,9 +70,10 @@ struct Report {
   std::vector<std::string> commands;  // that run what would explain the answer
   ServiceGoals goals;
   std::vector<MissingCell> missing;
-  std::vector<StudyChart> studies;
+  StudyCharts studies;
   std::deque<ExternalCell> externals;
-  AccessCharts accesses;
+  std::vector<Chart> accesses;                 // of the first cells that logged them
+  std::vector<std::string> accesses_left_out;  // why others have none
   ClaimReport claims;
   std::vector<std::string> claim_cells;  // of each row of the claims, as ReportGroup::from
   std::vector<Published> published;

@@ -14,10 +14,19 @@ using Values = std::vector<double>;
 
 constexpr int kSpans = 480;
 
+/// The state of a request between two times.
+struct Span {
+  int request;
+  std::string what;
+  double from, to;
+};
+
 /// Time-weighted means of a level in equal spans of time.
-StudySeries level_over_time(std::string name, const Values& t, double end, const Values& level) {
-  StudySeries series;
+ChartSeries level_over_time(std::string name, std::string color, const Values& t, double end,
+                            const Values& level) {
+  ChartSeries series;
   series.name = std::move(name);
+  series.color = std::move(color);
   const double width = end / kSpans;
   Values sum(kSpans, 0), held(kSpans, 0);
   for (std::size_t i = 0; i < t.size(); ++i) {
@@ -33,8 +42,8 @@ StudySeries level_over_time(std::string name, const Values& t, double end, const
   }
   for (int span = 0; span < kSpans; ++span) {
     if (held[span] <= 0) continue;
-    series.t.push_back((span + 0.5) * width);
-    series.level.push_back(sum[span] / held[span]);
+    series.x.push_back((span + 0.5) * width);
+    series.y.push_back(sum[span] / held[span]);
   }
   return series;
 }
@@ -60,12 +69,11 @@ std::map<double, Step> steps_by_number(const sweep::Table& steps) {
 }
 
 /// Adds a span, or extends the request's last span if that has the same state.
-void add_span(std::vector<StudySpan>& spans, int request, const char* what, double from,
-              double to) {
+void add_span(std::vector<Span>& spans, int request, const char* what, double from, double to) {
   constexpr double kTogether = 1e-6;
   if (to <= from) return;
   const auto last = std::find_if(spans.rbegin(), spans.rend(),
-                                 [&](const StudySpan& each) { return each.request == request; });
+                                 [&](const Span& each) { return each.request == request; });
   if (last != spans.rend() && last->what == what && from - last->to < kTogether) {
     last->to = to;
   } else {
@@ -73,27 +81,62 @@ void add_span(std::vector<StudySpan>& spans, int request, const char* what, doub
   }
 }
 
-}  // namespace
-
-std::vector<StudyPoint> forward_points(const sweep::Table& steps, const std::string& column,
-                                       int first) {
-  const bool share = column == "window_use";
-  const Values values = numbers_of(steps, share ? "n_tok" : column),
-               window = share ? numbers_of(steps, "window") : Values{};
-  std::vector<StudyPoint> points;
-  for (std::size_t i = 0; i < values.size(); ++i) {
-    if (first > 0 && i >= static_cast<std::size_t>(first)) break;
-    const double y = share ? 100 * values[i] / window[i] : values[i];
-    points.push_back({std::to_string(i + 1), y, y, y, 1});
+/// Bars of each state, a row for each request.
+void draw_spans(ChartPanel& panel, const std::vector<Span>& spans) {
+  constexpr double kHalf = 0.3;  // of a row
+  constexpr std::pair<const char*, const char*> kColors[] = {
+      {"prefill", "prefill"},        {"recompute", "again"},    {"decode", "vram"},
+      {"given way", "free"},         {"copied out", "to_host"}, {"copied in", "dram"},
+      {"waits for a copy", "stall"},
+  };
+  std::map<int, double> rows;
+  for (const Span& span : spans) rows[span.request] = 0;
+  for (double row = 0; auto& [request, at] : rows) {
+    at = row++;
+    const auto letter = static_cast<char>('A' + static_cast<int>(at));
+    panel.y.names.push_back("request " +
+                            (rows.size() <= 26 ? std::string(1, letter) : std::to_string(request)));
   }
-  return points;
+  panel.downward = true;
+  for (const auto& [what, color] : kColors) {
+    ChartSeries series;
+    series.draw = ChartSeries::Draw::boxes;
+    series.name = what;
+    series.color = color;
+    ChartColumn requests{"request", Values()};
+    for (const Span& span : spans) {
+      if (span.what != what) continue;
+      series.x.push_back(span.from);
+      series.end.push_back(span.to);
+      series.y.push_back(rows[span.request] - kHalf);
+      series.high.push_back(rows[span.request] + kHalf);
+      std::get<Values>(requests.values).push_back(span.request);
+    }
+    series.more.push_back(std::move(requests));
+    if (!series.x.empty()) panel.series.push_back(std::move(series));
+  }
 }
 
-void add_kv_use(StudyPanel& panel, const sweep::Table& steps, const sweep::Table& evictions) {
+}  // namespace
+
+std::vector<double> forward_values(const sweep::Table& steps, const std::string& column) {
+  const bool share = column == "window_use";
+  Values values = numbers_of(steps, share ? "n_tok" : column);
+  if (!share) return values;
+  const Values window = numbers_of(steps, "window");
+  for (std::size_t i = 0; i < values.size(); ++i) values[i] = 100 * values[i] / window[i];
+  return values;
+}
+
+void add_kv_use(ChartPanel& panel, const sweep::Table& steps, const sweep::Table& evictions) {
+  constexpr std::size_t kFew = 40;  // marks that fit on the line itself
+  constexpr double kTop = 112, kAbove[] = {109, 104};
   const Values t = numbers_of(steps, "t_s"), dur = numbers_of(steps, "dur_s"),
                used = numbers_of(steps, "blk_used"), pinned = numbers_of(steps, "blk_pinned"),
                cached = numbers_of(steps, "blk_cached"), unused = numbers_of(steps, "blk_free"),
                host = numbers_of(steps, "host_blk_used"), all = numbers_of(steps, "host_blk_total");
+  panel.y.from = 0;
+  panel.y.to = kTop;
   if (t.empty()) return;
   Values device_use(t.size()), host_use(t.size());
   for (std::size_t i = 0; i < t.size(); ++i) {
@@ -101,18 +144,29 @@ void add_kv_use(StudyPanel& panel, const sweep::Table& steps, const sweep::Table
     host_use[i] = all[i] > 0 ? 100 * host[i] / all[i] : 0;
   }
   const double end = t.back() + dur.back();
-  panel.series.push_back(level_over_time("device", t, end, device_use));
-  panel.series.push_back(level_over_time("host", t, end, host_use));
+  panel.series.push_back(level_over_time("device KV", "allocated", t, end, device_use));
+  panel.series.push_back(level_over_time("host KV", "stall", t, end, host_use));
   const Values evict = numbers_of(evictions, "t_evict_s"),
                resume = numbers_of(evictions, "t_resume_s");
+  const bool few = evict.size() + resume.size() <= kFew;
   for (const bool resumed : {false, true}) {
-    for (const double at : resumed ? resume : evict)
-      if (!std::isnan(at)) panel.marks.push_back({at, resumed, level_at(t, device_use, at)});
+    ChartSeries marks;
+    marks.draw = ChartSeries::Draw::dots;
+    marks.name = resumed ? "resume" : "evict";
+    marks.color = resumed ? "vram" : "to_host";
+    marks.mark = resumed ? "up" : "down";
+    for (const double at : resumed ? resume : evict) {
+      if (std::isnan(at)) continue;
+      marks.x.push_back(at);
+      marks.y.push_back(few ? level_at(t, device_use, at) : kAbove[resumed]);
+    }
+    if (!marks.x.empty()) panel.series.push_back(std::move(marks));
   }
 }
 
-void add_request_spans(StudyPanel& panel, const sweep::Table& steps, const sweep::Table& sched,
+void add_request_spans(ChartPanel& panel, const sweep::Table& steps, const sweep::Table& sched,
                        const sweep::Table& evictions) {
+  std::vector<Span> spans;
   const auto by_number = steps_by_number(steps);
   const Values step = numbers_of(sched, "step"), job = numbers_of(sched, "job"),
                tokens = numbers_of(sched, "tokens"), kind = numbers_of(sched, "kind");
@@ -122,13 +176,13 @@ void add_request_spans(StudyPanel& panel, const sweep::Table& steps, const sweep
   std::map<int, double> copied_until;
   for (std::size_t i = 0; i < who.size(); ++i) {
     const int request = static_cast<int>(who[i]);
-    add_span(panel.spans, request, "copied out", evicted[i], evicted[i] + out[i]);
+    add_span(spans, request, "copied out", evicted[i], evicted[i] + out[i]);
     if (std::isnan(resumed[i])) continue;
-    add_span(panel.spans, request, "given way", evicted[i] + out[i], resumed[i]);
-    add_span(panel.spans, request, "copied in", resumed[i], resumed[i] + in[i]);
+    add_span(spans, request, "given way", evicted[i] + out[i], resumed[i]);
+    add_span(spans, request, "copied in", resumed[i], resumed[i] + in[i]);
     copied_until[request] = resumed[i] + in[i];
   }
-  std::vector<StudySpan> worked;
+  std::vector<Span> worked;
   constexpr double kResumed = static_cast<double>(sweep::SchedKind::resumed);
   constexpr double kPreempted = static_cast<double>(sweep::SchedKind::preempted);
   for (std::size_t i = 0; i < step.size(); ++i) {
@@ -141,7 +195,8 @@ void add_request_spans(StudyPanel& panel, const sweep::Table& steps, const sweep
     const char* what = tokens[i] <= 1 ? "decode" : kind[i] == kResumed ? "recompute" : "prefill";
     add_span(worked, request, what, t + stall, t + dur);
   }
-  panel.spans.insert(panel.spans.end(), worked.begin(), worked.end());
+  spans.insert(spans.end(), worked.begin(), worked.end());
+  draw_spans(panel, spans);
 }
 
 }  // namespace analysis

@@ -1,10 +1,9 @@
 #include "analysis/text/packed.hpp"
 
 #include <algorithm>
-#include <cmath>
-#include <limits>
-#include <stdexcept>
 #include <string_view>
+
+#include "analysis/text/deflate.hpp"
 
 namespace analysis {
 namespace {
@@ -27,24 +26,9 @@ std::string base64(std::span<const std::uint8_t> bytes) {
   return text;
 }
 
-ScaledLine scaled_line(std::span<const double> values) {
-  constexpr int kLevels = 4094, kNotObserved = 4095, kBase = 64;
-  ScaledLine line{std::numeric_limits<double>::quiet_NaN(), ""};
-  for (const double value : values) {
-    if (value < 0 || std::isinf(value))
-      throw std::invalid_argument(std::to_string(value) + " cannot be scaled for a page");
-    line.largest = std::fmax(line.largest, value);
-  }
-  const auto is_largest = [&](double value) { return value == line.largest; };
-  if (std::isnan(line.largest) || std::ranges::all_of(values, is_largest)) return line;
-  for (const double value : values) {
-    const int code = std::isnan(value)
-                         ? kNotObserved
-                         : static_cast<int>(std::lround(value / line.largest * kLevels));
-    line.codes += kDigits[static_cast<std::size_t>(code / kBase)];
-    line.codes += kDigits[static_cast<std::size_t>(code % kBase)];
-  }
-  return line;
+std::string packed_json(std::string json) {
+  const auto small = deflated({reinterpret_cast<const std::uint8_t*>(json.data()), json.size()});
+  return small ? "{\"deflated\":\"" + base64(*small) + "\"}" : json;
 }
 
 }  // namespace analysis

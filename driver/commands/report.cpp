@@ -13,6 +13,7 @@
 #include "analysis/report/report.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/new_file.hpp"
+#include "analysis/text/packed.hpp"
 #include "analysis/text/web_page.hpp"
 #include "driver/bound/archived.hpp"
 #include "driver/command_line/archive_argument.hpp"
@@ -80,8 +81,9 @@ std::vector<analysis::ReportPicture> pictures_in(const fs::path& folder) {
   return pictures;
 }
 
-/// Runs kvsweep-figures on archives, in a folder of its own below `scratch` that is removed again.
-Figures draw_figures(const std::vector<std::string>& archives, const fs::path& scratch) {
+/// Runs kvsweep-figures on a report's data, in a folder of its own below `scratch` that is removed
+/// again.
+Figures draw_figures(const fs::path& data, const fs::path& scratch) {
   const auto script = find_script();
   if (!script) return {{}, "kvsweep-figures is not beside the program"};
   const ScratchFolder folder(scratch);
@@ -89,9 +91,15 @@ Figures draw_figures(const std::vector<std::string>& archives, const fs::path& s
   // The first python3 in PATH may not be the one that the system's packages belong to.
   for (const char* python : {"python3", "/usr/bin/python3"}) {
     // NumPy's OpenBLAS would take memory for every core, and hang where it may not.
-    std::vector<std::string> words = {"env", "OPENBLAS_NUM_THREADS=1", python, script->string()};
-    for (const std::string& archive : archives) words.push_back(fs::absolute(archive).string());
-    words.insert(words.end(), {"-o", folder.path().string(), "--formats", "svg"});
+    std::vector<std::string> words = {"env",
+                                      "OPENBLAS_NUM_THREADS=1",
+                                      python,
+                                      script->string(),
+                                      data.string(),
+                                      "-o",
+                                      folder.path().string(),
+                                      "--formats",
+                                      "svg"};
     if (sweep::run_program(std::move(words), log.string()).exit_code == 0)
       return {pictures_in(folder.path()), ""};
   }
@@ -99,23 +107,34 @@ Figures draw_figures(const std::vector<std::string>& archives, const fs::path& s
   return {{}, "kvsweep-figures failed" + (said.empty() ? "" : ": " + said)};
 }
 
-namespace fs = std::filesystem;
+/// Where a report without its page's data has them.
+fs::path data_in(const fs::path& folder) { return folder / "report.json"; }
+
+std::string json_of(const analysis::Report& report) {
+  return analysis::report_json(report, std::string(kVersion) + " (" + kCommit + ')');
+}
 
 void write_page(const analysis::Report& report, const fs::path& page, analysis::NewFile& file) {
-  const std::string program = std::string(kVersion) + " (" + kCommit + ')';
-  const std::string json = analysis::report_json(report, program);
+  const std::string json = analysis::packed_json(json_of(report));
   file.fill([&](std::ostream& out) { analysis::write_web_page(page, json, out); });
 }
 
-/// Without the pages of the web build: tables, and the figures that kvsweep-figures makes.
+/// Without the pages of the web build: tables, the figures that kvsweep-figures makes, and the
+/// report's data beside the page.
 void write_without_page(const analysis::Report& report, const Options& options,
                         analysis::NewFile& file) {
-  const Figures figures = draw_figures(options.arguments, options.scratch);
+  const fs::path path = data_in(*options.output);
+  analysis::NewFile data(path);
+  data.fill([&](std::ostream& out) { out << json_of(report); });
+  data.commit();
+  const Figures figures = draw_figures(fs::absolute(path), options.scratch);
   std::string why =
       "This program was built without its web pages (docs/report.md), so nothing here can be "
       "zoomed or toggled. ";
-  why += figures.pictures.empty() ? "There are no figures either: " + figures.problem + '.'
-                                  : "The figures are those of kvsweep-figures.";
+  why +=
+      figures.pictures.empty()
+          ? "There are no figures either: " + figures.problem + '.'
+          : "The figures are those of kvsweep-figures, which draws report.json beside this page.";
   std::cout << analysis::terminal_text(why) << '\n';
   file.fill(
       [&](std::ostream& out) { analysis::write_plain_report(report, figures.pictures, why, out); });
@@ -170,6 +189,7 @@ int report(const Options& options) {
   analysis::NewFile file(target);
   if (const auto page = find_web_page("report.html")) {
     write_page(report, *page, file);
+    fs::remove(data_in(*options.output), failed);
   } else {
     write_without_page(report, options, file);
   }

@@ -6,7 +6,7 @@ import re
 import sys
 
 sys.path.insert(0, os.path.join(os.path.dirname(__file__), "..", "..", "analysis", "python"))
-from kvsweep.charts import plt  # noqa: E402
+from kvsweep.draw import plt  # noqa: E402
 from kvsweep.saving import save  # noqa: E402
 
 LINE = re.compile(r"(\d+) (cells|jobs), (\w+): exit code 0, ([\d.]+) s of processor time")

@@ -1,12 +1,10 @@
 """Mean job completion times of the policies in chosen cells of several archives, as bars with a dot for each cell."""
 import json
 
-from . import charts
+from .draw import plt
 from .archive import open as open_archive
 from .layout import TEXT
 from .looks import COLORS, place_of, policy_of
-
-plt = charts.plt
 
 
 def chosen(archives, settings):

@@ -1,40 +1,38 @@
 """The command kvsweep-figures."""
 import argparse
 import functools
-import itertools
 import pathlib
 import sys
 
 from kvsweep.saving import do_all, file_name, lighten_fonts, processors, save
 
 
-def write_archive(path, out, formats, processes=1):
-    import kvsweep
-    from kvsweep import charts, tables
-    from kvsweep.panels import panels_of
+def tasks_of(report, out, formats):
+    """What writes each chart and table of a report."""
+    from kvsweep import draw
 
-    archive = kvsweep.open(path)
-    panels = panels_of(archive)
-    kinds = list(dict.fromkeys(panel.kind for panel in panels))
-    slug = {kind: "" if len(kinds) == 1 else kind for kind in kinds}
+    sweep = "-".join(dict.fromkeys(each["sweep"] for each in report["archives"]))
+    variants = [name for panel in report["panels"] for name in panel["variants"]]
+    kinds = {panel["kind"] for panel in report["panels"]}
 
-    def write_chart(panel, name, draw):
-        save(draw(panel), out / file_name(archive.sweep, panel.gpu, panel.settings, slug[panel.kind], name), formats)
+    def write(chart, *name):
+        if chart.get("is_table"):
+            (out / (file_name(*name) + ".tex")).write_text(draw.latex_of_chart(chart))
+            return
+        save(draw.draw(chart, variants), out / file_name(*name), formats)
+        if chart["id"] == "study":
+            (out / (file_name(*name) + ".txt")).write_text(f"{chart['title']}. {chart['kind']}. {chart['note']}\n")
 
-    def write_table(table, name, *what):
-        (out / (file_name(archive.sweep, *name) + ".tex")).write_text(table(*what))
-
-    tasks = []
-    for panel in panels:
-        tasks += [functools.partial(write_chart, panel, name, draw) for name, draw in charts.charts_of(panel).items()]
-        tasks.append(functools.partial(write_table, tables.summary, (panel.gpu, panel.settings, slug[panel.kind], "summary"), panel))
-    for kind, own in itertools.groupby(sorted(panels, key=lambda panel: kinds.index(panel.kind)), lambda panel: panel.kind):
-        own = list(own)
-        for name, table in (("regression", tables.regression), ("regimes", tables.regimes)):
-            tasks.append(functools.partial(write_table, table, (slug[kind], name), own))
-    do_all(tasks, processes)
-    print(f"{path}: {len(panels)} panels of up to {len(charts.CHARTS)} charts in {out}" if panels
-          else f"{path}: no cell has a result, so there is nothing to draw")
+    for chart in report["studies"]:
+        yield functools.partial(write, chart, chart["at"]["study"], chart["at"]["figure"], chart["gpu"], chart["kind"].split(" (")[0])
+    for chart in report["accesses"]:
+        yield functools.partial(write, chart, sweep, f"cell-{chart['at']['cell']}", chart["id"])
+    for panel in report["panels"]:
+        for chart in draw.together(panel["charts"]):
+            yield functools.partial(write, chart, sweep, panel["gpu"], panel["settings"], panel["kind"] if len(kinds) > 1 else "", chart["id"])
+    for table in report["tables"]:
+        path = out / (file_name(sweep, table["heading"], table["kind"] if len(kinds) > 1 else "") + ".tex")
+        yield functools.partial(path.write_text, draw.latex_of_table(table))
 
 
 def draw_bars(archives, text, out, formats):
@@ -51,47 +49,36 @@ def draw_bars(archives, text, out, formats):
 
 
 def main(words=None):
-    parser = argparse.ArgumentParser(prog="kvsweep-figures", description="Figures and LaTeX tables of archives, for papers.")
-    parser.add_argument("archives", nargs="+", metavar="A.h5", help="archives; a file that ends in .json is a result from elsewhere, as --external takes")
+    parser = argparse.ArgumentParser(prog="kvsweep-figures", description="The charts and tables of reports as figures and LaTeX, for papers.")
+    parser.add_argument("reports", nargs="+", metavar="REPORT", help="a folder or page that kvsweep report wrote; with --bars, an archive")
     parser.add_argument("-o", "--output", required=True, metavar="DIR", help="where they go; made if it is not there")
     parser.add_argument("--formats", default="pdf,svg,png", help="of the figures (pdf,svg,png)")
-    parser.add_argument("--external", action="append", default=[], metavar="F.json", help="a result from elsewhere beside a study's figures")
     parser.add_argument("--bars", metavar="KEY=VALUE,...", help="one chart, bars.*, of the policies in the archives' cells of these settings, in place of all others")
-    parser.add_argument("--panels", action="store_true", help="the nine charts of each GPU also of archives that studies' figures show")
     parser.add_argument("-j", "--processes", type=int, default=processors(), help="that draw at a time (%(default)s)")
     given = parser.parse_args(words)
     if given.processes < 1:
         parser.error(f"--processes must be at least 1, found {given.processes}")
-    externals = given.external + [path for path in given.archives if path.endswith(".json")]
-    archives = [path for path in given.archives if not path.endswith(".json")]
-    if not archives:
-        parser.error("there is no archive: external results are only shown beside its cells")
     formats = given.formats.split(",")
     if unknown := set(formats) - {"pdf", "svg", "png"}:
         parser.error(f"unknown format {', '.join(sorted(unknown))}; there are pdf, svg and png")
     out = pathlib.Path(given.output)
     out.mkdir(parents=True, exist_ok=True)
-    from kvsweep import access_figures
-    from kvsweep.study_figures import write_studies
-
     if "pdf" in formats:
         lighten_fonts()
     if given.bars is not None:
-        draw_bars(archives, given.bars, out, formats)
+        draw_bars(given.reports, given.bars, out, formats)
         return
-    try:
-        studied = write_studies(archives, externals, out, formats, given.processes)
-    except (OSError, ValueError) as error:
-        sys.exit(f"kvsweep-figures: {error}")
-    for path in archives:
-        if logs := access_figures.write(path, out, formats):
-            print(f"{path}: accesses of {logs} cells in {out}")
-        if path in studied and not given.panels:
-            continue
+    from kvsweep import page
+
+    for path in given.reports:
+        if path.endswith(".h5"):
+            sys.exit(f"kvsweep-figures: {path} is an archive: kvsweep report {path} -o report/; kvsweep-figures report/ -o {out}")
         try:
-            write_archive(path, out, formats, given.processes)
+            tasks = list(tasks_of(page.load(path), out, formats))
         except (OSError, ValueError) as error:
-            sys.exit(f"kvsweep-figures: {path}: {error}")
+            sys.exit(f"kvsweep-figures: {error}")
+        do_all(tasks, given.processes)
+        print(f"{path}: {len(tasks)} figures and tables in {out}")
 
 
 if __name__ == "__main__":

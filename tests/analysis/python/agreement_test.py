@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""`table`, `report`, `compare`, `claims` and the Python package name the same winner, by the same ratio, on ten archives and four figures.
+"""`table`, `report`, `compare` and `claims` name the same winner, by the same ratio, on ten archives and four figures.
 
     agreement_test.py KVSWEEP SOURCE_DIR
 """
@@ -16,14 +16,11 @@ import unittest
 program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
 sys.path.insert(0, str(source / "analysis/python"))
 try:
-    import kvsweep
-    from kvsweep.estimates import HIGHER
-    from kvsweep.panels import panels_of
+    from kvsweep import page as pages
 except ImportError as error:
     print(f"SKIPPED: {error}")
     sys.exit(0)
 from folder import Folder  # noqa: E402
-from page_data import PageData  # noqa: E402
 
 # Policies, repeats, gap of the tools, cost model, pool in tokens: few repeats and many, ties, pressure and none.
 ARCHIVES = [
@@ -38,6 +35,7 @@ ARCHIVES = [
     (["pin", "job_fcfs", "continuum"], 3, 0.5, "published", 50_000),
     (["fcfs", "continuum", "job_fcfs", "pin", "recompute"], 3, 1, "kernels", 30_000),
 ]
+HIGHER = {"output_tok_per_s", "prefix_hit_rate"}
 FIGURES = ["jct_wall_mean_s", "output_tok_per_s", "prefix_hit_rate", "ttft_mean_s"]  # two are better if they are higher
 
 
@@ -66,58 +64,55 @@ class Agreement(Folder):
             (self.dir / "s.toml").write_text(sweep_of(number, policies, *rest))
             archive = f"a{number}.h5"
             self.say("run", "s.toml", "--archive", archive)
-            page = self.page_of(archive)
-            panel = panels_of(kvsweep.open(self.dir / archive))[0]
+            self.say("report", archive, "-o", "page")
+            page = pages.load(self.dir / "page")
             self.claims = []
             for metric in FIGURES:
                 table = self.rows("table", archive, "--metric", metric)
                 for jps in (2, 8):
                     with self.subTest(archive=number, metric=metric, jps=jps):
-                        told_apart += self.check(archive, page, panel, table, metric, jps)
+                        told_apart += self.check(archive, page, table, metric, jps)
             with self.subTest(archive=number):
                 self.check_claims(archive)
         self.assertGreater(told_apart, 20)  # otherwise nothing is compared
 
-    def page_of(self, archive):
-        self.say("report", archive, "-o", "page")
-        parser = PageData()
-        parser.feed((self.dir / "page/index.html").read_text())
-        return json.loads(parser.text) if parser.text else None
-
-    def check(self, archive, page, panel, table, metric, jps):
+    def check(self, archive, page, table, metric, jps):
         """Whether there is one winner, and the others are told from it by a claim as well."""
-        standings = {row["variant"]: words_of(row["standing"]) for row in table if float(row["jps"]) == jps}
-        decision = next(iter(panel.decisions(jps, metric).values()))
-        ours = {variant: set() for variant in standings}
-        ours[decision.best] = {"tie"} if decision.tied else {"best"}
-        for variant in decision.tied:
-            ours[variant] = {"tie"}
-        for variant in decision.undecided:
-            ours[variant] = {"undecided"}
-        self.assertEqual(standings, ours)
-        if page is not None and metric in page["panels"][0]["groups"][0]["figures"]:
+        rows = [row for row in table if float(row["jps"]) == jps]
+        standings = {row["variant"]: words_of(row["standing"]) for row in rows}
+        winners = [variant for variant, words in standings.items() if words & {"best", "tie"}]
+        self.assertTrue(winners, standings)
+        if metric in page["panels"][0]["groups"][0]["figures"]:
             shown = {group["variant"]: words_of(group["figures"][metric]["standing"])
                      for group in page["panels"][0]["groups"] if float(group["jps"]) == jps}
             self.assertEqual(shown, standings)
-        if page is not None and metric == "jct_wall_mean_s":
+        means = {row["variant"]: float(row["mean"]) for row in rows}
+        best = (max if metric in HIGHER else min)(winners, key=means.get)
+        self.assertEqual(means[best], (max if metric in HIGHER else min)(means.values()))
+        if metric == "jct_wall_mean_s":
             regime = next(each for each in page["regimes"] if float(each["jps"]) == jps)
-            self.assertIn(decision.best, [regime["winner"], *regime["tied"]])
-        self.check_ratios(archive, decision, metric, jps)
-        return bool(decision.behind) and not decision.tied
+            self.assertEqual(set(winners), {regime["winner"], *regime["tied"]})
+        self.check_ratios(archive, page, best, standings, metric, jps)
+        return len(winners) == 1 and any(not words for words in standings.values())
 
-    def check_ratios(self, archive, decision, metric, jps):
-        if not decision.over_best:
-            return
-        pairs = self.rows("compare", archive, "--by", "policy", "--base", f"policy={decision.best}", "--metric", metric, "--only", f"jps={jps}")
-        by_policy = {row["policy"]: row for row in pairs}
-        self.assertEqual(len(by_policy), len(pairs))
-        for other, ratio in decision.over_best.items():
-            row = by_policy[other]
-            self.assertTrue(math.isclose(float(row["ratio"]), ratio.value, rel_tol=1e-9))
-            if not math.isnan(ratio.low):
-                self.assertTrue(math.isclose(float(row["low95"]), ratio.low, rel_tol=1e-6, abs_tol=1e-12))
-            if other == decision.next:
-                self.claims.append((decision.best, other, metric, jps, float(row["ratio"]), ratio.repeats))
+    def check_ratios(self, archive, page, best, standings, metric, jps):
+        """compare's ratios to fcfs are the report's, and those to the best one become claims."""
+        groups = {group["variant"]: group for group in page["panels"][0]["groups"] if float(group["jps"]) == jps}
+        for base in dict.fromkeys(["fcfs", best]):
+            if base not in standings:
+                continue
+            pairs = self.rows("compare", archive, "--by", "policy", "--base", f"policy={base}", "--metric", metric, "--only", f"jps={jps}")
+            by_policy = {row["policy"]: row for row in pairs}
+            self.assertEqual(len(by_policy), len(pairs))
+            for other, row in by_policy.items():
+                figure = groups[other]["figures"].get(metric)
+                if base == "fcfs" and figure:
+                    self.assertTrue(math.isclose(float(row["ratio"]), figure["ratio"], rel_tol=1e-9))
+                    if figure["ratio_interval"]:
+                        for name, ours in zip(("low95", "high95"), figure["ratio_interval"]):
+                            self.assertTrue(math.isclose(float(row[name]), ours, rel_tol=1e-6, abs_tol=1e-12))
+                if base == best and not standings[other]:
+                    self.claims.append((best, other, metric, jps, float(row["ratio"]), int(row["repeats"])))
 
     def check_claims(self, archive):
         """Claims that the next one is worse have compare's ratios, and their directions are reproduced if their intervals say so."""

@@ -68,6 +68,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run([program, "run", source / "sweeps/experiments/demo.toml", "--set", "repeat.n=5", "--archive", f"{folder}/demo.h5"],
                        cwd=source, check=True, capture_output=True)
+        subprocess.run([program, "report", f"{folder}/demo.h5", "-o", f"{folder}/report"], cwd=source, check=True, capture_output=True)
         os.chdir(folder)
         sys.path.insert(0, str(source / "analysis/python"))
         names = {}

@@ -3,13 +3,11 @@
 
     python_test.py KVSWEEP SOURCE_DIR
 """
-import dataclasses
 import importlib.util
 import json
 import math
 import pathlib
 import re
-import string
 import subprocess
 import sys
 import tempfile
@@ -33,11 +31,10 @@ import numpy as np  # noqa: E402 (known to be there)
 import pandas as pd  # noqa: E402
 
 import kvsweep  # noqa: E402
-from kvsweep import bars, charts, figures, looks, saving, tables  # noqa: E402
-from kvsweep.charts import CHARTS, _rates, _spans  # noqa: E402
-from kvsweep.estimates import HIGHER, NEITHER, decide, mean_interval, ratio_of  # noqa: E402
-from kvsweep.panels import fit_line, panels_of  # noqa: E402
-from page_data import PageData  # noqa: E402
+from kvsweep import bars, draw, figures, looks, page, saving  # noqa: E402
+
+T_OF_THREE = 4.302652729911275  # Student's t with tails of 5 % together, two degrees of freedom
+CHARTS = {"load", "why", "tokens", "step-time", "turns", "jct", "pool", "queue", "hits", "traffic", "one-gap", "front"}
 
 SWEEP = """# Which policy is best?
 schema = 1
@@ -72,7 +69,8 @@ class Package(unittest.TestCase):
         cls.path = cls.dir / "s.h5"
         cls.printed = subprocess.run([program, "run", "s.toml", "--archive", "s.h5"], cwd=cls.dir, check=True, capture_output=True, text=True).stdout
         cls.archive = kvsweep.open(cls.path)
-        cls.panels = panels_of(cls.archive)
+        subprocess.run([program, "report", "s.h5", "-o", "page"], cwd=cls.dir, check=True, stdout=subprocess.DEVNULL)
+        cls.report = page.load(cls.dir / "page")
 
     @classmethod
     def tearDownClass(cls):
@@ -111,7 +109,7 @@ class Package(unittest.TestCase):
         means = self.archive.xarray("jct_wall_mean_s").jct_wall_mean_s.mean("seed")
         self.assertEqual(set(means.dims), {"kind", "gpu", "variant", "jps"})
         ours = float(means.sel(gpu="h100-80gb", variant="fcfs", jps=8).squeeze())
-        self.assertAlmostEqual(ours, self.panels[0].of("fcfs", 8).jct_wall_mean_s.mean())
+        self.assertAlmostEqual(ours, self.cells("h100-80gb", "fcfs", 8).jct_wall_mean_s.mean())
 
     def test_every_table_with_rows_is_written_as_parquet(self):
         written = {}
@@ -140,65 +138,61 @@ class Package(unittest.TestCase):
         with self.assertRaises(OSError):
             kvsweep.open(self.dir / "s.toml")
 
-    def test_panels_hold_cells_of_one_gpu_and_kind(self):
-        self.assertEqual([panel.gpu for panel in self.panels], ["h100-80gb", "h200-141gb"])
-        self.assertEqual({panel.kind for panel in self.panels}, {"MODELLED (sim, published)"})
-        self.assertEqual([panel.repeats for panel in self.panels], [3, 3])
+    def cells(self, gpu, variant=None, jps=None):
+        cells = self.archive.ok
+        cells = cells[cells.gpu == gpu]
+        cells = cells if variant is None else cells[cells.variant == variant]
+        return cells if jps is None else cells[cells.jps == jps]
 
-    def test_means_over_spans_keep_the_integral_of_a_level(self):
-        steps = self.archive.table("steps", 0)
-        _, mean = _spans(steps, "n_running", 7)
-        held = np.diff(np.append(steps.t_s, steps.t_s.iloc[-1] + steps.dur_s.iloc[-1]))
-        end = steps.t_s.iloc[-1] + steps.dur_s.iloc[-1]
-        self.assertAlmostEqual(mean.sum() * end / 7, (steps.n_running * held).sum(), places=6)
-
-    def test_rates_over_spans_keep_the_bytes(self):
-        cell = self.archive.ok[self.archive.ok.variant == "lmcache-16G"].index[0]
-        steps = self.archive.table("steps", cell)
-        end = steps.t_s.iloc[-1] + steps.dur_s.iloc[-1]
-        _, rate = _rates(steps, "d2h_bytes", 11)
-        self.assertGreater(steps.d2h_bytes.sum(), 0)
-        self.assertAlmostEqual(rate.sum() * end / 11 / steps.d2h_bytes.sum(), 1, places=9)
+    def rows(self, table, cells):
+        return pd.concat([self.archive.table(table, cell) for cell in cells.index])
 
     def test_the_command_writes_vectors_pixels_and_latex(self):
         out = self.dir / "figs"
-        figures.main([str(self.path), "-o", str(out)])
+        figures.main([str(self.dir / "page"), "-o", str(out)])
         for gpu in ("h100-80gb", "h200-141gb"):
-            for chart in CHARTS:
+            for chart in CHARTS - {"traffic"}:
                 base = out / f"py-test-{gpu}-{chart}"
                 self.assertTrue(base.with_name(base.name + ".pdf").read_bytes().startswith(b"%PDF"))
                 self.assertTrue(base.with_name(base.name + ".png").read_bytes().startswith(b"\x89PNG"))
                 svg = base.with_name(base.name + ".svg").read_text()
                 self.assertTrue(ElementTree.fromstring(svg).tag.endswith("svg"))
-                self.assertIn("MODELLED (sim, published), 3 repeats", " ".join(re.findall(">([^<>]+)</", svg)))
+                self.assertIn(f"MODELLED (sim, published), {gpu}", " ".join(re.findall(">([^<>]+)</", svg)))
                 self.assertIn(re.search('width="([0-9.]+)pt"', svg)[1], ("240", "504"), chart)
                 self.assertNotIn("mathdefault", svg)
-            table = (out / f"py-test-{gpu}-summary.tex").read_text()
-            self.assertGreaterEqual(table.count(r"\textbf"), 2)
-            self.assertIn(r"$\pm$", table)
+            table = (out / f"py-test-{gpu}-jct-wall-mean-s.tex").read_text()
+            self.assertIn("lmcache-16G" if gpu == "h100-80gb" else "fcfs", table)
             self.assertLess(table.index(r"\toprule"), table.index(r"\midrule"))
-        self.assertIn("whole step", (out / "py-test-regression.tex").read_text())
-        self.assertIn("lmcache-16G", (out / "py-test-regimes.tex").read_text())
+        self.assertIn("max\\_tok", (out / "py-test-Step-duration-over-tokens-least-squares.tex").read_text())
+        self.assertIn("lmcache-16G", (out / "py-test-What-is-best-where.tex").read_text())
+
+    def test_an_archive_is_no_report_and_the_command_says_how_one_is_made(self):
+        with self.assertRaisesRegex(SystemExit, r"is an archive: kvsweep report .*s\.h5 -o report/; kvsweep-figures report/"):
+            figures.main([str(self.path), "-o", str(self.dir / "none")])
+        with self.assertRaisesRegex(ValueError, "is no report of kvsweep"):
+            page.load(self.dir / "s.toml")
+
+    def charts(self, gpu, name):
+        (panel,) = (panel for panel in self.report["panels"] if panel["gpu"] == gpu)
+        return [chart for chart in panel["charts"] if chart["id"] == name]
 
     def test_files_are_the_same_however_many_processes_draw_them(self):
-        some = {name: CHARTS[name] for name in ("jct", "step-time")}
         for processes in ("1", "3"):
-            with unittest.mock.patch.object(charts, "CHARTS", some):
-                figures.main([str(self.path), "-o", str(self.dir / f"by-{processes}"), "-j", processes, "--formats", "svg,png"])
+            figures.main([str(self.dir / "page"), "-o", str(self.dir / f"by-{processes}"), "-j", processes, "--formats", "svg"])
         files = sorted(path.name for path in (self.dir / "by-1").iterdir())
         self.assertEqual(files, sorted(path.name for path in (self.dir / "by-3").iterdir()))
         for name in files:
             self.assertEqual((self.dir / "by-1" / name).read_bytes(), (self.dir / "by-3" / name).read_bytes(), name)
 
     def test_ticks_kept_for_all_formats_are_those_that_would_be_chosen_anew(self):
-        panel = panels_of(kvsweep.open(self.path))[0]
         formats = ["svg", "png"]
-        for chart in ("tokens", "step-time", "jct-rate", "traffic"):  # both logarithmic with a tick on the edge, none, one, shared
-            saving.save(CHARTS[chart](panel), self.dir / "kept", formats)
+        for name in ("tokens", "step-time", "load", "traffic"):  # logarithmic with a tick on the edge, none, one, shared
+            chart = next(draw.together(self.charts("h100-80gb", name)))
+            saving.save(draw.draw(chart), self.dir / "kept", formats)
             with unittest.mock.patch.object(saving, "keep_ticks", lambda figure: None):
-                saving.save(CHARTS[chart](panel), self.dir / "chosen", formats)
+                saving.save(draw.draw(chart), self.dir / "chosen", formats)
             for each in formats:
-                self.assertEqual((self.dir / f"kept.{each}").read_bytes(), (self.dir / f"chosen.{each}").read_bytes(), f"{chart}.{each}")
+                self.assertEqual((self.dir / f"kept.{each}").read_bytes(), (self.dir / f"chosen.{each}").read_bytes(), f"{name}.{each}")
 
     def test_fonts_in_pdfs_hold_no_tables_that_only_lay_text_out(self):
         from fontTools.subset import Options
@@ -215,41 +209,21 @@ class Package(unittest.TestCase):
                 saving.do_all([lambda: None, fails], processes)
 
     def test_bars_of_intervals_are_drawn_from_three_repeats_on(self):
-        panel = self.panels[0]
-        one = dataclasses.replace(panel, cells=panel.cells[panel.cells.repeat == 0])
-        for shown, bars in ((panel, 4), (one, 0)):  # two policies at two rates
-            axis = charts.jct_over_rate(shown).axes[0]
-            self.assertEqual(len(axis.collections), bars)
+        (chart,) = self.charts("h100-80gb", "load")
+        means = chart["panels"][0]["series"]
+        self.assertEqual(len(draw.draw(chart).axes[0].containers), 2)  # two policies
+        for series in means:
+            series = series | {"low": [None] * 2, "high": [None] * 2}
+            self.assertEqual(len(draw.draw(chart | {"panels": [chart["panels"][0] | {"series": [series]}]}).axes[0].containers), 0)
 
-    def test_a_scatter_that_leaves_steps_out_says_so(self):
-        panel = panels_of(kvsweep.open(self.path))[0]
-        steps = sum(len(panel.rows("steps", panel.of(variant))) for variant in panel.variants)
-        for points, said in ((steps, None), (steps // 3, "one step in 4 drawn, lines over all")):
-            with unittest.mock.patch.object(charts, "POINTS", points):
-                figure = charts.step_time(panel)
-            title = figure._suptitle.get_text()
-            drawn = sum(len(marks.get_offsets()) for marks in figure.axes[0].collections)
-            self.assertEqual(said in title if said else "drawn" not in title, True, title)
-            self.assertEqual(drawn, steps if said is None else sum(-(-len(panel.rows("steps", panel.of(variant))) // 4) for variant in panel.variants))
-
-    def test_policies_within_one_per_cent_tie_and_those_whose_seeds_disagree_are_undecided(self):
-        best = pd.Series([100.0, 102.0, 98.0], index=[42, 43, 44])
-
-        def decided(other):
-            made = decide({"best": best, "other": other}, "jct_wall_mean_s")
-            return "tied" if made.tied else "undecided" if made.undecided else made.next
-        self.assertEqual(decided(best * 1.009), "tied")
-        self.assertEqual(decided(best * 1.02), "other")
-        self.assertEqual(decided(best + [10, -8, 9]), "undecided")
-        self.assertEqual(decided(best[[42]] * 1.02), "other")
-        self.assertEqual(decided(best * 0), "best")
-        self.assertIsNone(decide({"best": best, "other": best * 2}, "steps"))
-
-    def test_figures_are_better_in_the_same_direction_as_in_the_program(self):
-        rules = (source / "analysis/compare/estimate.cpp").read_text()
-        for name, ours in (("kHigher", HIGHER), ("kNeither", NEITHER)):
-            listed = re.search(name + r" = \{([^}]*)\}", rules)
-            self.assertEqual(set(re.findall(r'"(\w+)"', listed[1])), ours)
+    def test_every_kind_of_chart_is_drawn_whatever_was_not_observed(self):
+        for how in draw._SERIES:
+            series = {"name": "a", "draw": how, "x": [0, 1, 2], "y": [1, None, 3], "low": [0.5, None, 2], "high": [1.5, None, 4], "end": [1, 2, 3]}
+            chart = {"id": "a", "title": "t", "note": "", "kind": "MODELLED (sim)", "gpu": "", "settings": "", "jps": "", "at": {}, "columns": 1,
+                     "panels": [{"name": "$p", "x": {"name": "x", "names": ["a", "b", "c"]}, "y": {"name": "y"}, "series": [series]}]}
+            axis = draw.draw(chart).axes[0]
+            self.assertEqual([axis.get_xlabel(), axis.get_ylabel(), axis.get_title()], ["x", "y", "$p"])
+            self.assertTrue(axis.lines or axis.collections or axis.patches, how)
 
     def test_policies_have_the_colors_of_the_pages(self):
         pages = source / "analysis/web/src/shared"
@@ -257,8 +231,10 @@ class Package(unittest.TestCase):
         listed = re.search(r"POLICIES = \[(.*?)\]", looks_of_pages, re.DOTALL)[1]
         self.assertEqual(re.findall(r'"(\w+)"', listed), looks.POLICIES)
         light = theme[:theme.index(":root[data-theme")]
-        for name, colors in (("series", looks.COLORS), ("share", charts.SHARES)):
+        for name, colors in (("series", looks.COLORS), ("share", looks.SHARES)):
             self.assertEqual(re.findall(rf"--{name}-\d: (#\w+)", light), colors)
+        meanings = dict(re.findall(r'(\w+): "--share-(\d)"', (pages / "meanings.ts").read_text()))
+        self.assertEqual({name: looks.SHARES[int(share) - 1] for name, share in meanings.items()}, {k: v for k, v in looks.MEANINGS.items() if k in meanings})
         variants = ["fcfs", "cpu_offload-16G", "cpu_offload-128G"]
         self.assertEqual([looks.policy_look(variants, each) for each in variants], [(0, 0), (2, 2), (2, 0)])
 
@@ -267,86 +243,93 @@ class Package(unittest.TestCase):
         # -S and an empty path: a Python without any package.
         done = subprocess.run([sys.executable, "-S", "-E", script, "a.h5", "-o", "none"], capture_output=True, text=True)
         self.assertEqual(done.returncode, 1)
-        self.assertRegex(done.stderr, r"^kvsweep-figures: .* has no h5py; Debian has python3-h5py")
+        self.assertRegex(done.stderr, r"^kvsweep-figures: .* has no matplotlib; Debian has python3-matplotlib")
         self.assertNotIn("Traceback", done.stderr)
 
     def test_any_text_is_escaped_for_latex(self):
-        self.assertEqual(tables.escape("a_b&50%\\x{}\n~"), r"a\_b\&50\%\textbackslash{}x\{\} \textasciitilde{}")
+        self.assertEqual(draw.escape("a_b&50%\\x{}\n~"), r"a\_b\&50\%\textbackslash{}x\{\} \textasciitilde{}")
 
-    def test_the_report_of_kvsweep_agrees_with_numpy(self):
-        subprocess.run([program, "report", "s.h5", "-o", "page"], cwd=self.dir, check=True, stdout=subprocess.DEVNULL)
-        parser = PageData()
-        parser.feed((self.dir / "page/index.html").read_text())
-        if not parser.text:
-            self.skipTest("kvsweep was built without its web pages, so the report holds no data")
-        report = json.loads(parser.text)
+    def close(self, a, b):
+        self.assertTrue(math.isclose(a, b, rel_tol=2e-5, abs_tol=1e-9), f"{a} and {b}")
+
+    def test_the_report_says_what_the_run_printed(self):
+        report = self.report
         self.assertTrue(report["answer"])
         sentences = [f"{each['place']}: {each['says']}" for each in report["answer"] + report["why"]]
         for line in [report["answer_heading"] + ":", *sentences, *report["idle"]]:
             self.assertIn(line, self.printed)
-        self.assertEqual(len(report["panels"]), len(self.panels))
-        close = lambda a, b: self.assertTrue(math.isclose(a, b, rel_tol=2e-5, abs_tol=1e-9), f"{a} and {b}")  # noqa: E731
-        for ours, panel in zip(report["panels"], self.panels):
-            self.assertEqual((ours["kind"], ours["gpu"], ours["variants"]), (panel.kind, panel.gpu, panel.variants))
-            for pooled in ours["pooled"] + ours["all"]:
-                cells = panel.of(pooled["variant"]) if pooled["variant"] else panel.cells
-                steps = panel.rows("steps", cells)
-                for key, column in (("total", "n_tok"), ("largest", "max_tok")):
-                    slope, intercept, r2, n = fit_line(steps[column], steps.dur_s)
-                    fit = pooled[key]["fit"]
-                    self.assertEqual(fit["n"], n)
-                    close(fit["slope_us"], slope * 1e6)
-                    close(fit["intercept_ms"], intercept * 1e3)
-                    close(fit["r2"], r2)
-                    for low, high, count in pooled[key]["histogram"]:
-                        self.assertEqual(((steps[column] >= low) & (steps[column] < high)).sum(), count)
-            for group in ours["groups"]:
-                cells = panel.of(group["variant"], int(group["jps"]))
-                jobs, turns = panel.rows("jobs", cells), panel.rows("turns", cells)
-                self.check_figure(group, panel)
-                for percent in (0, 1, 50, 95, 100):
-                    close(group["jct"][percent], np.percentile(jobs.jct_wall_s, percent))
-                close(sum(group["parts"]), jobs.jct_wall_s.mean())
-                mean = (turns.t_finish_s - turns.t_arrive_s).groupby(turns.turn).mean()
-                for index, turn in enumerate(group["turns"]):
-                    close(turn[1], mean[index])
-                self.check_times(group, cells)
 
-    def check_figure(self, group, panel):
-        """Mean, interval, ratio to fcfs and standing are those of the C++ core."""
-        name, figure, rate = "jct_wall_mean_s", group["figures"]["jct_wall_mean_s"], int(group["jps"])
-        own, fcfs = (panel.by_seed(variant, rate, name) for variant in (group["variant"], "fcfs"))
-        ratio = ratio_of(own, fcfs)
-        low_high = lambda pair: [math.nan, math.nan] if pair is None else pair  # noqa: E731
-        for ours, theirs in zip([figure["mean"], *low_high(figure["interval"]), figure["ratio"], *low_high(figure["ratio_interval"])],
-                                [own.mean(), *mean_interval(own), ratio.value, ratio.low, ratio.high]):
-            self.assertTrue(math.isclose(ours, theirs, rel_tol=2e-5) or math.isnan(ours) and math.isnan(theirs), f"{ours} and {theirs}")
-        words = set()
-        for each in panel.decisions(rate, name).values():
-            words |= {"tie"} if each.tied and group["variant"] in (each.best, *each.tied) else {"best"} if group["variant"] == each.best else set()
-            words |= {"undecided"} if group["variant"] in each.undecided else set()
-        self.assertEqual(words, set(re.findall("best|tie|undecided", figure["standing"])))
+    def test_lines_through_steps_agree_with_numpy(self):
+        for panel in self.report["panels"]:
+            for fit in panel["fits"]:
+                steps = self.rows("steps", self.cells(panel["gpu"], fit["variant"] or None))
+                slope, intercept = np.polyfit(steps[fit["x"]], steps.dur_s, 1)
+                self.assertEqual(fit["n"], len(steps))
+                self.close(fit["slope_us"], slope * 1e6)
+                self.close(fit["intercept_ms"], intercept * 1e3)
+                self.close(fit["r2"], np.corrcoef(steps[fit["x"]], steps.dur_s)[0, 1] ** 2)
 
-    def check_times(self, group, cells):
-        for times, cell in zip(group["times"], cells.index):
-            lines = {line["name"]: _values_of(line, times["spans"]) for line in times["lines"]}
-            steps = self.archive.table("steps", cell)
-            waiting = lines["waiting"]
-            first = int(np.argmax(~np.isnan(waiting)))
-            rounding = np.nanmax(waiting) / 4094 / 2 + 1e-6
-            np.testing.assert_allclose(waiting[first + 1:], _spans_from_first(steps, "n_waiting")[first + 1:], rtol=1e-4, atol=rounding)
-            moved = np.mean(lines["d2h"]) * times["end"] * 1e9
-            np.testing.assert_allclose(moved, steps.d2h_bytes.sum(), rtol=1e-3, atol=1)
+    def test_figures_have_the_mean_the_interval_and_the_ratio_over_seeds(self):
+        def interval(values):
+            half = T_OF_THREE * values.std(ddof=1) / math.sqrt(3)
+            return [values.mean() - half, values.mean() + half]
+        for panel in self.report["panels"]:
+            for group in panel["groups"]:
+                figure = group["figures"]["jct_wall_mean_s"]
+                own, fcfs = (self.cells(panel["gpu"], variant, int(group["jps"])).set_index("seed").jct_wall_mean_s
+                             for variant in (group["variant"], "fcfs"))
+                for ours, theirs in zip([figure["mean"], *figure["interval"]], [own.mean(), *interval(own)]):
+                    self.close(ours, theirs)
+                logs = np.log(own / fcfs)
+                self.close(figure["ratio"], math.exp(logs.mean()))
+                if group["variant"] != "fcfs":
+                    for ours, theirs in zip(figure["ratio_interval"], interval(logs)):
+                        self.close(ours, math.exp(theirs))
 
+    def test_charts_of_jobs_turns_and_steps_agree_with_numpy(self):
+        for panel in self.report["panels"]:
+            for chart in panel["charts"]:
+                rate = chart["at"].get("rate")
+                check = getattr(self, "check_" + chart["id"].replace("-", "_"), None)
+                if check is None or "nothing" in chart:
+                    continue
+                for series in chart["panels"][0]["series"]:
+                    policy = series.get("policy") or chart["at"].get("policy")
+                    check(chart, series, self.cells(panel["gpu"], policy, None if rate in (None, "all") else int(rate)))
 
-def _values_of(line, spans):
-    """Two base64 digits a value: 4094ths of the largest one, or 4095 for none; without digits all are the largest."""
-    if not line["codes"]:
-        return np.full(spans, line["largest"], float)
-    digits = string.ascii_uppercase + string.ascii_lowercase + string.digits + "+/"
-    codes = np.array([digits.index(each) for each in line["codes"]])
-    values = 64 * codes[::2] + codes[1::2]
-    return np.where(values == 4095, np.nan, values / 4094 * line["largest"])
+    def check_tokens(self, chart, series, cells):
+        steps = self.rows("steps", cells)["max_tok" if chart["at"]["x"] == "largest" else "n_tok"]
+        self.assertEqual(sum(count for count in series["y"] if count >= 1), len(steps))
+        self.assertEqual(series["y"][0], 0.5)
+
+    def check_jct(self, chart, series, cells):
+        jobs = self.rows("jobs", cells)
+        for percent in (0, 1, 50, 95, 100):
+            self.close(series["x"][percent], np.percentile(jobs.jct_wall_s, percent))
+
+    def check_turns(self, chart, series, cells):
+        turns = self.rows("turns", cells)
+        mean = (turns.t_finish_s - turns.t_arrive_s).groupby(turns.turn).mean()
+        for at, y in zip(series["x"], series["y"]):
+            self.close(y, mean.cumsum()[at - 1] if chart["at"]["turns"] == "sum" else mean[at - 1])
+
+    def check_why(self, chart, series, cells):
+        if series is chart["panels"][0]["series"][0]:
+            for at, policy in enumerate(chart["panels"][0]["x"]["names"]):
+                total = sum(each["y"][at] for each in chart["panels"][0]["series"])
+                self.assertAlmostEqual(total, self.rows("jobs", cells[cells.variant == policy]).jct_wall_s.mean(), delta=0.01)
+
+    def check_queue(self, chart, series, cells):
+        steps = self.archive.table("steps", cells.index[int(chart["at"]["repeat"])])
+        waiting = np.array(series["y"], float)
+        first = int(np.argmax(~np.isnan(waiting)))
+        np.testing.assert_allclose(waiting[first + 1:], _spans_from_first(steps, "n_waiting")[first + 1:], rtol=1e-4, atol=1e-6)
+
+    def check_traffic(self, chart, series, cells):
+        if series["name"].startswith("to the host"):
+            steps = self.archive.table("steps", cells.index[int(chart["at"]["repeat"])])
+            end = steps.t_s.iloc[-1] + steps.dur_s.iloc[-1]
+            np.testing.assert_allclose(np.mean(series["y"]) * end * 1e9, steps.d2h_bytes.sum(), rtol=1e-3, atol=1)
 
 
 def _spans_from_first(steps, column, spans=240):

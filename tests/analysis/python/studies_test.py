@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figures of studies: docs/adding-a-study.md followed literally, what kvsweep report and the Python package make of them, the
+"""Figures of studies: docs/adding-a-study.md followed literally, what kvsweep report makes of them and kvsweep-figures draws, the
 studies that come with kvsweep, and results from elsewhere.
 
     studies_test.py KVSWEEP SOURCE_DIR
@@ -13,7 +13,7 @@ import subprocess
 import sys
 import unittest
 
-program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2])
+program, source = (pathlib.Path(each).resolve() for each in sys.argv[1:3])
 sys.path.insert(0, str(source / "analysis/python"))
 try:
     import h5py, matplotlib, numpy as np, pandas, tomllib  # noqa: E401,F401
@@ -22,9 +22,8 @@ except ImportError as missing:
     sys.exit(0)
 
 import kvsweep  # noqa: E402
-from kvsweep import external, studies  # noqa: E402
+from kvsweep import page as pages  # noqa: E402
 from folder import Folder  # noqa: E402
-from page_data import PageData  # noqa: E402
 
 PAGE = (source / "docs/adding-a-study.md").read_text()
 PAIR = """schema = 1
@@ -66,36 +65,19 @@ class Studies(Folder):
         return subprocess.run([program, "run", f"{name}.toml", "--archive", f"{name}.h5", "--profiles", source / "sweeps"], cwd=self.dir,
                               stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
 
-    def page_of(self, folder):
-        parser = PageData()
-        parser.feed((self.dir / folder / "index.html").read_text())
-        if not parser.text:
-            self.skipTest("kvsweep was built without its web pages, so the report holds no data")
-        return json.loads(parser.text)
+    def report(self, *files):
+        subprocess.run([program, "report", *files, "-o", "page", "--profiles", source / "sweeps"], cwd=self.dir, check=True, stdout=subprocess.DEVNULL)
+        return pages.load(self.dir / "page")
 
-    def agree(self, page, charts):
-        """The program's charts and ours are the same."""
-        self.assertEqual([(c["figure"], c["kind"], c["gpu"]) for c in page], [(c.figure.name, c.kind, c.gpu) for c in charts])
-        for theirs, ours in zip(page, charts):
-            self.assertEqual(theirs["remarks"], ours.remarks)
-            self.assertEqual([p["name"] for p in theirs["panels"]], [p.name for p in ours.panels])
-            for their_panel, our_panel in zip(theirs["panels"], ours.panels):
-                self.agree_on_panel(their_panel, our_panel)
+    def figures(self, report, study):
+        return {chart["at"]["figure"]: chart for chart in report["studies"] if chart["at"]["study"] == study}
 
-    def agree_on_panel(self, theirs, ours):
-        self.assertEqual([(s["name"], s["external"]) for s in theirs["series"]], [(s.name, s.external) for s in ours.series])
-        for their_series, our_series in zip(theirs["series"], ours.series):
-            self.assertEqual([point[0] for point in their_series["points"]], list(our_series.points))
-            np.testing.assert_allclose([point[1] for point in their_series["points"]],
-                                       [studies.median(values) for values in our_series.points.values()], rtol=1e-5)
-            self.assertEqual([x for x, _ in their_series["published"]], list(our_series.published))
-            np.testing.assert_allclose([y for _, y in their_series["published"]], list(our_series.published.values()), rtol=1e-5)
-            if our_series.t is not None:
-                np.testing.assert_allclose(their_series["t"], our_series.t, rtol=1e-5)
-                np.testing.assert_allclose(their_series["level"], our_series.level, rtol=1e-4, atol=1e-3)
-        np.testing.assert_allclose(np.array(theirs["marks"], float).reshape(-1, 3), np.array(ours.marks, float).reshape(-1, 3), rtol=1e-5)
-        self.assertEqual([span[:2] for span in theirs["spans"]], [list(span[:2]) for span in ours.spans])
-        np.testing.assert_allclose([span[2:] for span in theirs["spans"]], [span[2:] for span in ours.spans], rtol=1e-5, atol=1e-6)
+
+def points(panel, name):
+    """The values of a series, by the name of their place."""
+    (series,) = (each for each in panel["series"] if each["name"] == name)
+    names = panel["x"].get("names")
+    return {names[int(x)] if names else f"{x:g}": y for x, y in zip(series["x"], series["y"])}
 
 
 class AddingAStudy(Studies):
@@ -106,22 +88,23 @@ class AddingAStudy(Studies):
         where = {"kvsweep": [program], "kvsweep-figures": [sys.executable, source / "analysis/python/kvsweep-figures"]}
         for words in map(shlex.split, commands):
             subprocess.run([*where[words[0]], *words[1:]], cwd=self.dir, check=True, stdout=subprocess.DEVNULL)
-        chart, passes = studies.charts_of([kvsweep.open(self.dir / "answer-length.h5")])[:2]
-        self.assertEqual([series.name for series in chart.panels[0].series], ["A100", "H100"])
-        self.assertEqual(list(chart.panels[0].series[0].points), ["16", "64", "256"])
-        self.assertEqual(chart.panels[0].series[0].published, {"16": 900, "64": 1600})
-        self.assertEqual(max(value for (value,) in passes.panels[0].series[0].points.values()), 32)
+        charts = self.figures(self.report("answer-length.h5"), "answer-length")
+        (panel,), (passes, *_) = charts["rate"]["panels"], [chart["panels"] for chart in charts.values()][1]
+        self.assertEqual([series["name"] for series in panel["series"]], ["A100", "A100, published", "H100"])
+        self.assertEqual(list(points(panel, "A100")), ["16", "64", "256"])
+        self.assertEqual(points(panel, "A100, published"), {"16": 900, "64": 1600})
+        self.assertEqual(max(passes["series"][0]["y"]), 32)
         svg = next((self.dir / "figures").glob("answer-length-rate*.svg")).read_text()
         for text in ("Output rate by length of the answers", "MODELLED (sim, kernels)", "A100, published", "answer [tok]"):
             self.assertIn(text, " ".join(re.findall(">([^<>]+)</text", svg)))
         self.assertIn("made up for this page", next((self.dir / "figures").glob("answer-length-rate*.txt")).read_text())
-        page = [chart for chart in self.page_of("answer-length")["studies"] if chart["study"] == "answer-length"]
-        self.agree(page, [chart for chart in studies.charts_of([kvsweep.open(self.dir / "answer-length.h5")]) if chart.figure.study == "answer-length"])
 
     def test_every_key_that_the_page_explains_is_understood_and_the_other_way_round(self):
         explained = set(re.findall(r"`([a-z_]+)[`.]", "".join(re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE))))
-        fields = {field.name for field in studies.Figure.__dataclass_fields__.values()} - {"study", "name", "experiments"} | {"experiment"}
-        self.assertEqual(explained, fields)
+        code = (source / "sweeps/spec/figure.cpp").read_text()
+        read = set(re.findall(r'(?:reader\.\w+\(|k\w+ = |key, param, )"(\w+)\.?"', code)) - {"figure"}
+        listed = set(re.findall(r'k(?:Where|Published) = "(\w+)\."', code))
+        self.assertEqual(explained, read | listed)
 
     def test_what_a_figure_cannot_be_is_refused_where_it_stands(self):
         for line, said in (("over = \"tiem\"", "requests"), ("x_nmae = \"a\"", "x_nmae"), ("published.A = 3", "published.SERIES.X"),
@@ -140,66 +123,89 @@ class OverTime(Studies):
         done = cls().sweep("pair", PAIR)
         assert done.returncode == 0, done.stderr
         cls.archive = kvsweep.open(cls.dir / "pair.h5")
-        cls.use, cls.gantt, cls.forwards = studies.charts_of([cls.archive])
 
     def test_kv_use_falls_when_a_request_gives_way_and_only_swap_uses_the_host(self):
-        recompute, swap = self.use.panels
+        use = self.figures(self.report("pair.h5"), "two-requests")["use"]
+        recompute, swap = use["panels"]
         for panel in (recompute, swap):
-            (evict, _, low), (resume, resumed, _) = panel.marks
-            self.assertTrue(resumed and evict < resume)
-            device = panel.series[0]
-            self.assertGreater(device.level[np.searchsorted(device.t, evict) - 2], 95)
-            self.assertLess(low, 50)
-        self.assertEqual(max(recompute.series[1].level), 0)
-        self.assertGreater(max(swap.series[1].level), 0)
+            device, _, evict, resume = panel["series"]
+            self.assertEqual([evict["name"], resume["name"]], ["evict", "resume"])
+            self.assertLess(evict["x"][0], resume["x"][0])
+            self.assertGreater(device["y"][np.searchsorted(device["x"], evict["x"][0]) - 2], 95)
+            self.assertLess(evict["y"][0], 50)
+        self.assertEqual(max(recompute["series"][1]["y"]), 0)
+        self.assertGreater(max(swap["series"][1]["y"]), 0)
 
     def test_spans_of_a_request_never_overlap_and_hold_what_the_eviction_says(self):
-        for panel, cell in zip(self.gantt.panels, self.archive.ok.index):
+        gantt = self.figures(self.report("pair.h5"), "two-requests")["gantt"]
+        for panel, cell in zip(gantt["panels"], self.archive.ok.index):
+            spans = [(request, series["name"], start, end) for series in panel["series"]
+                     for request, start, end in zip(series["more"]["request"], series["x"], series["end"])]
             for request in (0, 1):
-                own = sorted((span for span in panel.spans if span[0] == request), key=lambda span: span[2])
+                own = sorted((span for span in spans if span[0] == request), key=lambda span: span[2])
                 for before, after in zip(own, own[1:]):
-                    self.assertLessEqual(before[3], after[2] + 1e-6, f"{before} {after}")
+                    self.assertLessEqual(before[3], after[2] + 1e-4, f"{before} {after}")
             eviction = self.archive.table("evictions", cell).iloc[0]
-            away = [span for span in panel.spans if span[1] == "given way"]
-            self.assertEqual(len(away), 1)
-            self.assertAlmostEqual(away[0][3], eviction.t_resume_s)
-            self.assertEqual("copied out" in {span[1] for span in panel.spans}, panel.name == "swap")
-            self.assertEqual("recompute" in {span[1] for span in panel.spans}, panel.name == "recompute")
+            (away,) = (span for span in spans if span[1] == "given way")
+            self.assertAlmostEqual(away[3], eviction.t_resume_s, places=4)
+            self.assertEqual("copied out" in {span[1] for span in spans}, panel["name"] == "swap")
+            self.assertEqual("recompute" in {span[1] for span in spans}, panel["name"] == "recompute")
 
-    def test_the_program_and_the_package_draw_the_same(self):
-        subprocess.run([program, "report", "pair.h5", "-o", "page", "--profiles", source / "sweeps"], cwd=self.dir, check=True, stdout=subprocess.DEVNULL)
-        self.agree(self.page_of("page")["studies"], [self.use, self.gantt, self.forwards])
+    def test_every_figure_is_drawn_for_papers_and_a_table_is_latex(self):
+        self.report("pair.h5")
+        subprocess.run([sys.executable, source / "analysis/python/kvsweep-figures", "page", "-o", "figures", "--formats", "svg"], cwd=self.dir, check=True,
+                       stdout=subprocess.DEVNULL)
+        for name in ("use", "gantt"):
+            self.assertIn("two-requests", next((self.dir / "figures").glob(f"two-requests-{name}-*.svg")).name)
+        table = next((self.dir / "figures").glob("two-requests-forwards-*.tex")).read_text()
+        self.assertRegex(table, r"yarn-llama-2-7b, published & 7 & --")
 
 
 class Shipped(unittest.TestCase):
     def test_every_figure_names_experiments_and_figures_that_there_are(self):
         names = {path.stem for path in (source / "sweeps/experiments").glob("*.toml")}
-        found = [figure for study in ("ipdps25", "lab")
-                 for figure in studies.figures_in((source / f"sweeps/published/{study}.toml").read_text(), study)]
+        found = {}
+        for study in ("ipdps25", "lab"):
+            document = tomllib.loads((source / f"sweeps/published/{study}.toml").read_text())
+            for name, figure in document["figure"].items():
+                self.assertLessEqual(set(figure["experiment"].split(" | ")), names, name)
+                self.assertTrue((figure.get("source") or document["source"]) and figure["title"])
+                found[name] = figure
         self.assertGreater(len(found), 30)
-        for figure in found:
-            self.assertLessEqual(set(figure.experiments), names, figure.name)
-            self.assertTrue(figure.source and figure.title)
-        drawn = {figure.name for figure in found}
-        self.assertLessEqual({"3a", "3b", "3c", "4a", "4b", "4c", "5", "7", "8a", "8b", "9", "10a", "10b", "11a", "11b", "11c", "1", "table-1", "table-2"}, drawn)
-
-    def test_published_values_stand_at_cells_of_the_sweep(self):
-        figure = next(each for each in studies.figures_in((source / "sweeps/published/ipdps25.toml").read_text(), "ipdps25") if each.name == "8a")
+        self.assertLessEqual({"3a", "3b", "3c", "4a", "4b", "4c", "5", "7", "8a", "8b", "9", "10a", "10b", "11a", "11b", "11c", "1", "table-1", "table-2"}, set(found))
         sizes = tomllib.loads((source / "sweeps/experiments/ipdps-evict-block.toml").read_text())["axes"]["engine.block_size"]
-        self.assertEqual({place.rpartition(".")[2] for place in figure.published}, {str(size) for size in sizes})
+        for published in found["8a"]["published"].values():
+            self.assertEqual(set(published), {str(size) for size in sizes})
 
 
-class Names(unittest.TestCase):
-    def test_a_star_takes_over_what_it_stands_for(self):
-        names = {"chunked *": "chunks of *", "0": "off"}
-        self.assertEqual([studies.rename(names, each) for each in ("chunked 512", "0", "mixed")], ["chunks of 512", "off", "mixed"])
-
-    def test_names_with_dots_keep_their_published_values(self):
-        figure = studies.figures_in('[figure.a]\nexperiment = "e"\nx = "model"\ny = "forwards"\npublished.swap = { "llama-3.1-8b" = 4 }\n', "s")[0]
-        chart = studies.Chart(figure, "MODELLED (sim)", "")
-        chart.named("").named("swap")
-        studies._add_published(chart)
-        self.assertEqual(chart.panels[0].series[0].published, {"llama-3.1-8b": 4})
+class Names(Studies):
+    def test_a_star_takes_over_what_it_stands_for_and_names_with_dots_keep_their_published_values(self):
+        done = self.sweep("names", """schema = 1
+[sweep]
+name = "names"
+backend = "sim"
+[axes]
+gpu = ["h100-80gb"]
+model = ["llama-3.1-8b"]
+policy = ["fcfs"]
+"engine.block_size" = [16, 32]
+[workload]
+kind = "fixed"
+n = 2
+prompt = 16
+output = 4
+[figure.a]
+x = "model"
+y = "forwards"
+series = "engine.block_size"
+series_name = { "1*" = "blocks of one *", 32 = "large" }
+draw = "bars"
+published.large = { "llama-3.1-8b" = 4 }
+""")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (panel,) = self.figures(self.report("names.h5"), "names")["a"]["panels"]
+        self.assertEqual([series["name"] for series in panel["series"]], ["blocks of one 6", "large", "large, published"])
+        self.assertEqual(points(panel, "large, published"), {"llama-3.1-8b": 4})
 
 
 class Baseline(Studies):
@@ -248,50 +254,27 @@ class Baseline(Studies):
         text = (source / "sweeps/experiments/lab-naive.toml").read_text()
         done = self.sweep("lab-naive", text)
         self.assertEqual(done.returncode, 0, done.stderr)
-        return kvsweep.open(self.dir / "lab-naive.h5")
 
     def test_a_result_stands_beside_cells_and_says_that_it_was_measured_elsewhere(self):
-        path = self.run_it()
-        found, archive = external.load(path), self.run_the_study()
-        self.assertEqual((found.experiment, found.config["engine.max_num_seqs"]), ("lab-naive", 16))
-        self.assertTrue(found.kind.startswith("MEASURED (transformers 5.0"))
-        frame = external.cells(archive, [found])
-        self.assertEqual((len(frame), frame.backend.iloc[-1]), (len(archive.cells) + 1, "external"))
-        self.assertEqual(frame.output_tok_per_s.iloc[-1], found.figures["output_tok_per_s"])
-        chart = next(chart for chart in studies.charts_of([archive], source / "sweeps", [found]) if chart.figure.name == "naive")
-        ours, outside = (next(series for series in chart.panels[0].series if series.name == name)
-                         for name in ("A100 PCIe", "A100 PCIe, generate() (EXTERNAL)"))
-        self.assertEqual(outside.points, {"contiguous 16": [found.figures["output_tok_per_s"]]})
-        self.assertEqual((outside.external, ours.external), (found.kind, ""))
-        self.assertEqual(len(ours.points["contiguous 16"]), 1, "the cells' own value has taken no part of another's")
-        self.assertIn(f"EXTERNAL, not run by kvsweep: generate() is {found.kind}", chart.remarks)
-
-    def test_the_page_and_the_figures_show_a_result_that_is_named_beside_the_archive(self):
-        path, archive = self.run_it(), self.run_the_study()
-        subprocess.run([program, "report", "lab-naive.h5", path.name, "-o", "page", "--profiles", source / "sweeps"], cwd=self.dir, check=True,
-                       stdout=subprocess.DEVNULL)
-        page, found = self.page_of("page"), external.load(path)
-        self.agree(page["studies"], studies.charts_of([archive], source / "sweeps", [found]))
-        (listed,) = page["externals"]
-        self.assertEqual((listed["file"], listed["name"], listed["source"]), ("hf.json", "generate()", found.kind))
+        found = json.loads(self.run_it().read_text())
+        self.assertEqual((found["experiment"], found["config"]["engine.max_num_seqs"]), ("lab-naive", 16))
+        self.assertTrue(found["kind"].startswith("MEASURED (transformers 5.0"))
+        self.run_the_study()
+        report = self.report("lab-naive.h5", "hf.json")
+        chart = self.figures(report, "lab")["naive"]
+        (panel, *_) = chart["panels"]
+        self.assertEqual(list(points(panel, "A100 PCIe, generate() (EXTERNAL)")), ["contiguous 16"])
+        self.close(points(panel, "A100 PCIe, generate() (EXTERNAL)")["contiguous 16"], found["figures"]["output_tok_per_s"])
+        self.assertEqual([series.get("source") for series in panel["series"] if series["name"].endswith("(EXTERNAL)")], [f"EXTERNAL: {found['kind']}"])
+        self.assertIn("contiguous 16", points(panel, "A100 PCIe"), "the cells' own value stands")
+        self.assertIn(f"EXTERNAL, not run by kvsweep: generate() is {found['kind']}", chart["note"])
+        (listed,) = report["externals"]
+        self.assertEqual((listed["file"], listed["name"], listed["source"]), ("hf.json", "generate()", found["kind"]))
         self.assertEqual(dict(listed["config"])["gpu"], "a100-40gb")
-        self.assertEqual({chart["figure"] for chart in page["studies"] if chart["externals"]}, {"naive"})
-        others = json.dumps([page[part] for part in ("panels", "regimes", "claims", "missing")])
-        self.assertFalse(found.kind in others or "(EXTERNAL)" in others, "a result from elsewhere stands in figures and a list of its own alone")
-        subprocess.run([sys.executable, source / "analysis/python/kvsweep-figures", "lab-naive.h5", path.name, "-o", "figures", "--formats", "svg"],
-                       cwd=self.dir, check=True, stdout=subprocess.DEVNULL)
-        self.assertIn("A100 PCIe, generate() (EXTERNAL)", next((self.dir / "figures").glob("lab-naive-*.svg")).read_text())
+        self.assertIn("lab naive", listed["shown_in"])
 
-    def test_files_that_are_no_results_are_refused_with_what_is_wrong(self):
-        good = json.loads(self.run_it().read_text())
-        for change, said in (({"format": "x"}, "format"), ({"version": 2}, "version 2"), ({"figures": {}}, "figures"), ({"kind": "guessed"}, "kind"),
-                             ({"figures": {"total_tok_s": "fast"}}, "total_tok_s"), ({"config": {"a": [1]}}, "config.a")):
-            (self.dir / "bad.json").write_text(json.dumps(good | change))
-            with self.assertRaisesRegex(ValueError, said):
-                external.load(self.dir / "bad.json")
-        (self.dir / "bad.json").write_text("{")
-        with self.assertRaisesRegex(ValueError, "no JSON"):
-            external.load(self.dir / "bad.json")
+    def close(self, a, b):
+        np.testing.assert_allclose(a, b, rtol=1e-5)
 
 
 if __name__ == "__main__":

@@ -277,10 +277,16 @@ TEST_CASE(
     for (const json& group : panel["groups"]) {
       cells += group["cells"].size();
       CHECK(group["repeats"] == group["cells"].size());
-      std::int64_t steps = 0;
-      for (const json& bin : group["total"]["histogram"]) steps += bin[2].get<std::int64_t>();
-      CHECK(steps == group["total"]["fit"]["n"]);
     }
+    const auto tokens = std::ranges::find_if(panel["charts"], [](const json& chart) {
+      return chart["id"] == "tokens" && chart["at"]["rate"] == "all" &&
+             chart["at"]["x"] == "largest";
+    });
+    REQUIRE(tokens != panel["charts"].end());
+    double steps = 0;
+    for (const json& series : (*tokens)["panels"][0]["series"])
+      for (const json& y : series["y"]) steps += y >= 1 ? y.get<double>() : 0;
+    CHECK(steps == panel["fits"][0]["n"]);
   }
   CHECK(cells == 3);
   REQUIRE(page["missing"].size() == 1);

@@ -3,29 +3,18 @@ import { readFileSync } from "node:fs";
 import { againText } from "@/report/archives";
 import { paperSize } from "@/report/card";
 import { byDistance, refuted, verdicts } from "@/report/claims";
-import { highestTurn, withDram } from "@/report/compare";
+import { chartAt, panelsAlone, without, type Chart, type Series } from "@/report/chart";
 import {
-  ALL, dramSizes, poolOf, questionsOf, rateText, repeatsOf, sweepsOf, timeLine, type Acts, type ClaimRow, type Group, type Mean, type Panel, type Pool, type Report,
-  type Service, type Story,
+  ALL, questionsOf, rateText, sweepsOf, type Acts, type ClaimRow, type Group, type Mean, type Panel, type Report, type Service,
 } from "@/report/data";
+import { axisTip, coinciding, csvOf, keysOf, nice } from "@/report/draw";
 import { axesOf, fixed, itemsOf, valuesOf } from "@/report/explore";
 import { designsOf, shortened } from "@/report/folds";
-import { gapRows, spansOf } from "@/report/gap";
-import { durations, niceBelow } from "@/report/jobs";
-import { axisTip, brief, coinciding, sourced, table } from "@/report/parts";
-import { highestRate, onFront } from "@/report/service";
+import { brief, sourced, table } from "@/report/parts";
+import { highestRate } from "@/report/service";
 import { Store } from "@/report/state";
-import { outline } from "@/report/steps";
 import { even, num, percent } from "@/shared/format";
 import { policyLook } from "@/shared/policy_looks";
-
-const sizes = () => ({ histogram: [], fit: { slope_us: null, intercept_ms: null, r2: null, n: 0 } });
-
-function pool(variant: string, latencies: number[]): Pool {
-  return {
-    variant, repeats: 1, total: sizes(), largest: sizes(), turns: latencies.map((s) => [1, s, s, 0, 0, 0, 0]), jobs: 1, jct: [], parts: [],
-  };
-}
 
 const acts: Acts = {
   pins: 0, pins_used: 0, evicted_blocks: 0, host_evicted_blocks: 0, prefetches: 0, overtaking: 0, pinned: 0, gpu_hits: 0, host_hits: 0,
@@ -37,18 +26,17 @@ function service(attained: number): Service {
   return { jct: all(), ttft: all(), tpot: all(), queue: all(), attained: [attained, null], goodput: [attained, null] };
 }
 
-function group(jps: string, variant: string, dram: string, latencies: number[]): Group {
-  return { ...pool(variant, latencies), jps, dram, cells: [], from: "cell 0 of a.h5", p99: "", worse: "", figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, standing: "" } }, times: [], service: service(1), acts };
+function group(jps: string, variant: string, dram: string): Group {
+  return { variant, repeats: 1, jps, dram, cells: [], from: "cell 0 of a.h5", p99: "", worse: "", figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, standing: "" } }, service: service(1), acts };
 }
 
 function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
   const groups = ["1", "10"].flatMap((jps) => [
-    group(jps, "fcfs", "-", [1, 2]), group(jps, "lmcache-16G", "16", [3, 4]), group(jps, "lmcache-128G", "128", [5, 7]),
+    group(jps, "fcfs", "-"), group(jps, "lmcache-16G", "16"), group(jps, "lmcache-128G", "128"),
   ]);
   const variants = ["fcfs", "lmcache-16G", "lmcache-128G"];
   return {
-    kind, gpu, name: gpu, settings: "", devices: "", rates: ["1", "10"], variants, groups, pooled: variants.map((name) => pool(name, [9])),
-    all: [pool("", [])], gaps: [], sources: [], remarks: [],
+    kind, gpu, name: gpu, settings: "", devices: "", rates: ["1", "10"], variants, groups, fits: [], charts: [], sources: [], remarks: [],
   };
 }
 
@@ -71,18 +59,6 @@ describe("a sweep in several archives", () => {
   it("asks once", () => {
     expect(questionsOf(asked)).toEqual(["Which?", "Sweep chunk."]);
   });
-});
-
-describe("the outline of a log histogram", () => {
-  it("falls to the floor where bins are empty", () => {
-    expect(outline([[1, 2, 5], [4, 5, 7]])).toEqual([[1, 0.5], [1, 5], [2, 0.5], [4, 7], [5, 0.5]]);
-  });
-
-  it("puts steps without tokens left of one", () => {
-    expect(outline([[0, 1, 3]])[0]).toEqual([0.5, 0.5]);
-  });
-
-  it("of nothing is nothing", () => expect(outline([])).toEqual([]));
 });
 
 describe("panels of a design", () => {
@@ -121,8 +97,8 @@ describe("the state of the page", () => {
   it("comes back from its address", () => {
     const store = new Store(report(), "");
     store.set({
-      panel: 1, rate: "10", focus: "lmcache-16G", x: "total", turns: "sum", left: 1, right: 0, less: "128", more: "16", at: "1",
-      all_turns: true, each_fit: true, all_claims: true,
+      panel: 1, rate: "10", focus: "lmcache-16G", x: "total", turns: "sum",
+      each_fit: true, all_claims: true,
     });
     store.toggle("fcfs");
     const again = new Store(report(), store.address());
@@ -131,9 +107,9 @@ describe("the state of the page", () => {
   });
 
   it("survives an address that means nothing here", () => {
-    const { state } = new Store(report(), "#panel=7&rate=99&focus=none&repeat=5&metric=<b>&left=9&right=x&less=7&more=&at=2");
+    const { state } = new Store(report(), "#panel=7&rate=99&focus=none&repeat=5&metric=<b>");
     expect(state).toMatchObject({
-      panel: 0, rate: "10", focus: "lmcache-128G", repeat: 0, metric: "jct_wall_mean_s", left: 0, right: 1, less: "16", more: "128", at: "10",
+      panel: 0, rate: "10", focus: "lmcache-128G", repeat: 0, metric: "jct_wall_mean_s",
     });
   });
 
@@ -149,14 +125,8 @@ describe("the state of the page", () => {
 
   it("shows a policy with a host tier in detail, since only those move KV", () => {
     expect(new Store(report(), "").state.focus).toBe("lmcache-128G");
-    const none = { ...report(), panels: [{ ...panel("a"), variants: ["fcfs", "continuum"], groups: [group("1", "fcfs", "-", [1])] }] };
+    const none = { ...report(), panels: [{ ...panel("a"), variants: ["fcfs", "continuum"], groups: [group("1", "fcfs", "-")] }] };
     expect(new Store(none, "").state.focus).toBe("continuum");
-  });
-
-  it("puts only panels of one kind side by side", () => {
-    const mixed = { ...report(), panels: [panel("a"), panel("b", "MEASURED (cuda)"), panel("c"), panel("d", "MEASURED (cuda)")] };
-    expect(new Store(mixed, "").state).toMatchObject({ left: 0, right: 2 });
-    expect(new Store(mixed, "#left=1&right=2").state).toMatchObject({ left: 1, right: 3 });
   });
 
   it("shows the cells of the highest rate over time where all rates are together", () => {
@@ -175,58 +145,55 @@ describe("the state of the page", () => {
   });
 });
 
-describe("policies side by side", () => {
-  it("are those without host memory and those with this much", () => {
-    expect(withDram(panel("a"), "1", "16", panel("a").variants)).toEqual(["fcfs", "lmcache-16G"]);
-    expect(dramSizes(panel("a"))).toEqual(["16", "128"]);
+const series = (name: string, ys: (number | null)[], more: Partial<Series> = {}): Series =>
+  ({ name, draw: "line", x: ys.map((_, i) => i), y: ys, ...more });
+
+const chart = (...all: Series[]): Chart => ({
+  id: "turns", title: "t", note: "", kind: "MODELLED (sim)", gpu: "a", settings: "", jps: "6", at: {}, columns: 1,
+  panels: [{ name: "", x: { name: "turn" }, y: { name: "duration [s]" }, series: all }],
+});
+
+describe("a chart", () => {
+  it("is the one that the choices name, and of a choice that it does not have the same for all", () => {
+    const of = (at: Record<string, string>): Chart => ({ ...chart(), at });
+    const charts = [of({ rate: "1", turns: "each" }), of({ rate: "6", turns: "each" }), of({ rate: "6", turns: "sum" })];
+    expect(chartAt(charts, "turns", { rate: "6", turns: "sum", policy: "fcfs" })).toBe(charts[2]);
+    expect(chartAt(charts, "turns", { rate: "9", turns: "sum" })).toBeUndefined();
+    expect(chartAt(charts, "jct", { rate: "6", turns: "sum" })).toBeUndefined();
   });
 
-  it("share an axis that ends above the highest of them", () => {
-    expect(highestTurn([{ panel: panel("a"), dram: "128" }], "1", 8, new Set())).toBe(7);
-    expect(highestTurn([{ panel: panel("a"), dram: "128" }], "1", 8, new Set(["lmcache-128G"]))).toBe(2);
-    expect(highestTurn([], "1", 8, new Set())).toBeNull();
+  it("loses the policies that the reader hides: their series, their places and the panels that bear their names", () => {
+    const lines = chart(series("fcfs", [1], { policy: "fcfs" }), series("pin", [2], { policy: "pin" }));
+    expect(without(lines, new Set(["pin"])).panels[0]?.series.map(({ name }) => name)).toEqual(["fcfs"]);
+    expect(without(lines, new Set(["pin", "fcfs"])).nothing).toBe("No policy is shown.");
+    const [panel] = chart(series("queue", [1, 2, 3])).panels;
+    const parts = { ...chart(), panels: [{ ...panel!, x: { name: "policy", names: ["a", "b", "c"], of_policies: true } }] };
+    const [left] = without(parts, new Set(["b"])).panels;
+    expect([left?.x.names, left?.series[0]?.x, left?.series[0]?.y]).toEqual([["a", "c"], [0, 1], [1, 3]]);
+    const gap = { ...chart(), panels: [{ ...panel!, name: "fcfs" }, { ...panel!, name: "pin" }] };
+    expect(without(gap, new Set(["pin"])).panels.map(({ name }) => name)).toEqual(["fcfs"]);
+    expect(panelsAlone(gap).map(({ title }) => title)).toEqual(["t, fcfs", "t, pin"]);
   });
 
-  it("of all rates together come from the pool that the program made", () => {
-    expect(poolOf(panel("a"), ALL, "fcfs")?.turns).toHaveLength(1);
-    expect(poolOf(panel("a"), "1", "fcfs")?.turns).toHaveLength(2);
-    expect(poolOf(panel("a"), "1", "nobody")).toBeUndefined();
+  it("has its numbers as columns, with their source, kind and repeats", () => {
+    const rows = csvOf(chart(series("fcfs", [5, 6], { policy: "fcfs", repeats: 2, more: { turns: [8, 9] } })));
+    expect(Object.fromEntries(rows.map(({ name, values }) => [name, Array.from(values)]))).toEqual({
+      policy: ["fcfs", "fcfs"], turn: [0, 1], "duration [s]": [5, 6], turns: [8, 9], figures: ["MODELLED (sim)", "MODELLED (sim)"],
+      gpu: ["a", "a"], settings: ["", ""], jps: ["6", "6"], repeats: [2, 2],
+    });
+  });
+
+  it("never calls numbers from elsewhere by the kind of its cells", () => {
+    const rows = csvOf(chart(series("a", [1]), series("b", [1], { source: "EXTERNAL: MEASURED (torch)" })));
+    expect(rows.find(({ name }) => name === "figures")?.values).toEqual(["MODELLED (sim)", "EXTERNAL: MEASURED (torch)"]);
   });
 });
 
-describe("one gap", () => {
-  const story: Story = {
-    variant: "p", finish: 10, return: 11, admit: 11, first: 12, end: 14, context: 64, found_gpu: 0, found_host: 0, computed: 64,
-    load_stall: null, recompute: null, gpu: [[10, 64], [11, 0]], host: [], pinned: [[10, 10.5]],
-  };
-
-  it("has the stages that took time, and the pins", () => {
-    expect(spansOf(story)).toEqual([
-      { what: "tool", from: 0, to: 1 }, { what: "load and prefill", from: 1, to: 2 }, { what: "decode", from: 2, to: 4 },
-      { what: "pinned", from: 0, to: 0.5 },
-    ]);
-  });
-
-  it("is a table of what was where from when to when, stages and pins included", () => {
-    const rows = gapRows([story]);
-    expect(rows.slice(0, 2)).toEqual([
-      { policy: "p", what: "KV on the GPU", from: 0, to: 1, tokens: 64 }, { policy: "p", what: "KV on the GPU", from: 1, to: 4, tokens: 0 },
-    ]);
-    expect(rows.map((row) => row.what)).toEqual(["KV on the GPU", "KV on the GPU", "tool", "load and prefill", "decode", "pinned"]);
-  });
-});
-
-it("a CSV of a chart has the source and kind of its numbers, and how many repeats", () => {
+it("a CSV of a table has the source and kind of its numbers, and how many repeats", () => {
   const columns = sourced(panel("a"), table([5, 6], { s: (row) => row }), () => "10", (row) => row + 1);
   expect(Object.fromEntries(columns.map((each) => [each.name, each.values]))).toEqual({
     s: [5, 6], gpu: ["a", "a"], settings: ["", ""], jps: ["10", "10"], figures: ["MODELLED (sim)", "MODELLED (sim)"], repeats: [1, 2],
   });
-});
-
-it("turns add up, and what was not observed stays a gap", () => {
-  const turns = [1, null, 3].map((mean) => [1, mean, mean, 0, 0, 0, 0] as [number, number | null, number | null, 0, 0, 0, 0]);
-  expect(durations(turns, false)).toEqual([1, null, 3]);
-  expect(durations(turns, true)).toEqual([1, null, 4]);
 });
 
 it("verdicts are counted, most first", () => {
@@ -239,15 +206,20 @@ it("what is furthest from its text comes first, on either side, and what has no 
   expect(byDistance(rows).map(({ id }) => id)).toEqual(["R-2", "R-4", "R-0", "R-3", "R-1"]);
 });
 
-it("curves that hide each other are named, others and published dots are not", () => {
-  const line = (name: string, ys: unknown[], type = "line") => ({ name, type, data: ys });
-  const option = (...series: object[]) => ({ series });
-  expect(coinciding(option(line("a", [[1, 2], [2, 4]]), line("b", [[1, 2.001], [2, 4]]), line("c", [[1, 2], [2, 4.1]])))).toBe(
-    "The curves of a and b coincide.");
-  expect(coinciding(option(line("a", [1, 2]), line("b", [1, 2]), line("c", [1, 2]), line("d", [7, 9]), line("e", [7, 9])))).toBe(
+it("curves that hide each other are named, others and dots are not", () => {
+  expect(coinciding(chart(series("a", [2, 4]), series("b", [2.001, 4]), series("c", [2, 4.1])))).toBe("The curves of a and b coincide.");
+  expect(coinciding(chart(series("a", [1, 2]), series("b", [1, 2]), series("c", [1, 2]), series("d", [7, 9]), series("e", [7, 9])))).toBe(
     "The curves of a, b and c, those of d and e coincide.");
-  expect(coinciding(option(line("a", [[1, 2], [2, 4]]), line("b", [[1, 2], [3, 4]])))).toBe("");
-  expect(coinciding(option(line("a", [1, 2], "bar"), line("b", [1, 2], "bar"), line("c", [1]), line("d", [1])))).toBe("");
+  expect(coinciding(chart(series("a", [2, 4]), series("b", [2, 4], { x: [0, 3] })))).toBe("");
+  expect(coinciding(chart(series("a", [1, 2], { draw: "bars" }), series("b", [1, 2], { draw: "bars" }), series("c", [1]), series("d", [1])))).toBe("");
+});
+
+it("a legend names what is drawn once, and nothing that is quiet", () => {
+  vi.stubGlobal("document", { documentElement: {} });
+  vi.stubGlobal("getComputedStyle", () => ({ getPropertyValue: () => "#123456" }));
+  const keys = keysOf([series("a", [1]), series("a", [2]), series("b", [1], { quiet: true }), series("c", [1], { draw: "bars", hollow: true })], []);
+  expect(keys.map(({ name, fill }) => [name, fill])).toEqual([["a", undefined], ["c", 0]]);
+  vi.unstubAllGlobals();
 });
 
 it("a chart that is higher than a sheet is drawn wider, and shrinks as a whole", () => {
@@ -292,17 +264,8 @@ it("numbers of a column line up, and margins have a decimal", () => {
   expect([3.01, 0.128, 0.00041, null].map((value) => percent(value))).toEqual(["301 %", "12.8 %", "0.04 %", "–"]);
 });
 
-it("a line over time is read from two digits a value, and from none where all are the same", () => {
-  const line = (name: string, largest: number | null, codes: string) => ({ name, unit: "blk", largest, codes });
-  const times = { end: 9, spans: 3, lines: [line("used", 8188, "AA//AB"), line("host", 7, ""), line("pinned", null, "")] };
-  expect(timeLine(times, "used")).toEqual([0, null, 2]);
-  expect(timeLine(times, "host")).toEqual([7, 7, 7]);
-  expect(timeLine(times, "pinned")).toEqual([null, null, null]);
-  expect(timeLine(times, "free")).toBe(undefined);
-});
-
 it("the tooltip of a place without a name has no title", () => {
-  const { formatter } = axisTip((at) => `rate ${at}`, String);
+  const formatter = axisTip((at) => `rate ${at}`);
   const item = (axisValueLabel: string) => ({ axisValueLabel, seriesName: "fcfs", value: 4, marker: "" });
   expect(formatter(item("3"))).toBe("rate 3<br> fcfs <b>4</b>");
   expect(formatter(item("-"))).toBe(" fcfs <b>4</b>");
@@ -311,14 +274,11 @@ it("the tooltip of a place without a name has no title", () => {
 });
 
 it("a logarithmic axis begins at 1, 2 or 5 times a power of ten", () => {
-  expect([10, 19, 49, 51, 0.7].map(niceBelow)).toEqual([10, 10, 20, 50, 0.5]);
+  expect([10, 19, 49, 51, 0.7].map((each) => nice(each, false))).toEqual([10, 10, 20, 50, 0.5]);
 });
 
-it("rates and repeats are said in words", () => {
+it("rates are said in words", () => {
   expect(["1", "6", "-", ALL].map(rateText)).toEqual(["1 job/s", "6 jobs/s", "no arrival rate", "all rates together"]);
-  expect([[1], [2, 2], [1, 3], []].map((counts) => repeatsOf(counts.map((repeats) => ({ repeats }))))).toEqual([
-    "1 repeat", "2 repeats", "1 to 3 repeats", "no repeat",
-  ]);
 });
 
 it("labels of axes are short", () => {
@@ -327,20 +287,13 @@ it("labels of axes are short", () => {
 
 describe("objectives", () => {
   const served = (shares: Record<string, number>): Panel => {
-    const groups = Object.entries(shares).map(([jps, share]) => ({ ...group(jps, "fcfs", "-", []), service: service(share) }));
+    const groups = Object.entries(shares).map(([jps, share]) => ({ ...group(jps, "fcfs", "-"), service: service(share) }));
     return { ...panel("a"), rates: Object.keys(shares), groups };
   };
 
   it("are kept up to the highest rate below which none fails", () => {
     expect(highestRate(served({ 1: 1, 3: 0.95, 6: 0.5, 10: 0.99 }), "fcfs")).toBe("3");
     expect(highestRate(served({ 1: 0.2, 3: 0.95 }), "fcfs")).toBe("");
-  });
-});
-
-describe("the front of throughput and latency", () => {
-  it("has what no other beats in both", () => {
-    const places = [{ x: 1, y: 1 }, { x: 2, y: 2 }, { x: 1.5, y: 3 }];
-    expect(places.map((each) => onFront(each, places))).toEqual([true, true, false]);
   });
 });
 

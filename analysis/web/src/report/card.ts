@@ -2,7 +2,7 @@ import { createChart, type Chart } from "@/shared/charts";
 import { csvButton } from "@/shared/csv";
 import { h, replace } from "@/shared/dom";
 
-import { coinciding, nothing, swatch, type Drawing, type Key } from "./parts";
+import { nothing, swatch, type Drawing, type Key } from "./parts";
 
 /**
  * A chart with its title, legend, the kind of its numbers, and the same numbers as CSV.
@@ -95,7 +95,7 @@ class CardView {
   }
 
   show(drawing: Drawing, title: string, file: string): void {
-    this.note.textContent = [drawing.note, coinciding(drawing.option)].filter((each) => each !== "").join(" ");
+    this.note.textContent = drawing.note;
     this.heading.textContent = title;
     this.element.classList.toggle("empty", drawing.is_empty ?? false);
     this.box.setAttribute("aria-label", title);

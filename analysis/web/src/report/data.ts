@@ -1,8 +1,7 @@
 // What `kvsweep report` puts in the page: analysis/report/json.cpp writes it. null is "not
 // observed".
 
-import type { AccessChart } from "./accesses_data";
-import type { StudyChart } from "./studies_data";
+import type { Chart } from "./chart";
 import type { Interval, Maybe } from "./values";
 
 export type { Interval, Maybe } from "./values";
@@ -30,60 +29,16 @@ export interface Figure {
   standing: string;
 }
 
+/** A line through step times over tokens: "max_tok" of the largest request, "n_tok" of the step. */
 export interface Fit {
+  x: "max_tok" | "n_tok";
+  /** Of all policies: "". */
+  variant: string;
   slope_us: Maybe;
   intercept_ms: Maybe;
   r2: Maybe;
   n: number;
-}
-
-/** Steps by a measure of their size: the tokens of all requests, or those of the largest. */
-export interface Sizes {
-  /** Smallest number of tokens of a bin, that of the next bin, steps. */
-  histogram: [number, number, number][];
-  fit: Fit;
-  /** Tokens, milliseconds and number of steps of each point; flat. */
-  points?: number[];
-}
-
-/**
- * Turns of this index, their mean and 95th percentile [s], prompt tokens hit on the GPU and in host memory,
- * again and newly computed.
- */
-export type Turn = [number, Maybe, Maybe, Maybe, Maybe, Maybe, Maybe];
-
-/** The common fields of the numbers of one rate and of all rates together. */
-export interface Pool {
-  variant: string;
   repeats: number;
-  total: Sizes;
-  largest: Sizes;
-  turns: Turn[];
-  jobs: number;
-  /** Every percentile of the job completion times, from 0 to 100. */
-  jct: Maybe[];
-  /** Mean seconds of a job, in the order of PARTS. */
-  parts: Maybe[];
-}
-
-export const PARTS = [
-  "queue", "load stall", "recompute", "prefill", "decode", "gap", "other",
-] as const;
-
-/** Values in two base64 digits each, as written by scaled_line() of analysis/text/packed.hpp. */
-export interface TimeLine {
-  name: string;
-  unit: string;
-  largest: Maybe;
-  /** 4094ths of the largest value, 4095 if not observed; "": all are the largest. */
-  codes: string;
-}
-
-export interface Times {
-  end: Maybe;
-  /** The number of values of each line. */
-  spans: number;
-  lines: TimeLine[];
 }
 
 /** A mean over the repeats, and its interval. */
@@ -111,8 +66,10 @@ export interface Acts {
   stalled: Maybe;
 }
 
-export interface Group extends Pool {
+export interface Group {
   jps: string;
+  variant: string;
+  repeats: number;
   dram: string;
   cells: { index: number; key: string; label: string; seed: number }[];
   /** Where its numbers come from: "cells 3 and 15 of a.h5". */
@@ -121,34 +78,8 @@ export interface Group extends Pool {
   p99: string;
   worse: string;
   figures: Record<string, Figure>;
-  times: Times[];
   service: Service;
   acts: Acts;
-}
-
-export interface Story {
-  variant: string;
-  finish: number;
-  return: number;
-  admit: Maybe;
-  first: Maybe;
-  end: Maybe;
-  context: number;
-  found_gpu: number;
-  found_host: number;
-  computed: number;
-  load_stall: Maybe;
-  recompute: Maybe;
-  gpu: [number, number][];
-  host: [number, number][];
-  pinned: [number, number][];
-}
-
-export interface Gap {
-  jps: string;
-  job: string;
-  turn: number;
-  stories: Story[];
 }
 
 export interface Panel {
@@ -161,9 +92,8 @@ export interface Panel {
   rates: string[];
   variants: string[];
   groups: Group[];
-  pooled: Pool[];
-  all: Pool[];
-  gaps: Gap[];
+  fits: Fit[];
+  charts: Chart[];
   sources: string[];
   remarks: string[];
 }
@@ -242,6 +172,8 @@ export interface ExternalCell {
   source: string;
   config: [string, string][];
   figures: [string, Maybe][];
+  /** Figures of studies that show it. */
+  shown_in: string[];
 }
 
 /** A sentence about a card, its settings and an amount of host memory. */
@@ -280,9 +212,9 @@ export interface Report {
   /** How many cells have a result, and which have none. */
   coverage: string;
   published_fits: PublishedFit[];
-  studies: StudyChart[];
+  studies: Chart[];
   externals: ExternalCell[];
-  accesses: AccessChart[];
+  accesses: Chart[];
   /** Why some cells with an access log have no chart. */
   accesses_left_out: string[];
 }
@@ -291,12 +223,6 @@ export const ALL = "all";
 
 export function groupOf(panel: Panel, jps: string, variant: string): Group | undefined {
   return panel.groups.find((group) => group.jps === jps && group.variant === variant);
-}
-
-/** The numbers of a variant at a rate, or at all rates together. */
-export function poolOf(panel: Panel, jps: string, variant: string): Pool | undefined {
-  if (jps !== ALL) return groupOf(panel, jps, variant);
-  return panel.pooled.find((pool) => pool.variant === variant);
 }
 
 export function panelName(panel: Panel): string {
@@ -311,22 +237,6 @@ export function deviceOf(panel: Panel): string {
 
 export const isMeasured = (kind: string): boolean => kind.startsWith("MEASURED");
 
-const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-
-/** The values of a line, one a span. */
-export function valuesOf({ spans }: Times, { largest, codes }: TimeLine): Maybe[] {
-  return Array.from({ length: spans }, (_, i) => {
-    if (codes === "" || largest === null) return largest;
-    const code = 64 * DIGITS.indexOf(codes.charAt(2 * i)) + DIGITS.indexOf(codes.charAt(2 * i + 1));
-    return code === 4095 ? null : Number(((code / 4094) * largest).toPrecision(4));
-  });
-}
-
-export function timeLine(times: Times | undefined, name: string): Maybe[] | undefined {
-  const line = times?.lines.find((each) => each.name === name);
-  return times && line && valuesOf(times, line);
-}
-
 /** "1 repeat", "3 repeats". */
 export const repeatsText = (repeats: number): string =>
   `${repeats} repeat${repeats === 1 ? "" : "s"}`;
@@ -340,14 +250,6 @@ export const sweepsOf = (archives: Pick<Archive, "sweep">[]): string[] =>
 /** The questions of sweeps, each once; a sweep without a question has its name. */
 export const questionsOf = (archives: Asked[]): string[] =>
   [...new Set(archives.map(({ question, sweep }) => question || `Sweep ${sweep}.`))];
-
-/** "2 repeats", or "1 to 3 repeats" if groups differ. */
-export function repeatsOf(groups: { repeats: number }[]): string {
-  if (groups.length === 0) return "no repeat";
-  const counts = groups.map((each) => each.repeats);
-  const [least, most] = [Math.min(...counts), Math.max(...counts)];
-  return least === most ? repeatsText(most) : `${least} to ${repeatsText(most)}`;
-}
 
 export function rateText(jps: string): string {
   if (jps === ALL) return "all rates together";

@@ -1,14 +1,13 @@
 // Any figure over any axis of the sweep: the reader chooses x, the series and the facets.
 import { h } from "@/shared/dom";
-import { num } from "@/shared/format";
 import { policyOf } from "@/shared/policy_looks";
-import { palette } from "@/shared/theme";
 
 import { chartCard, type Card } from "./card";
 import { metricSelect, select } from "./controls";
-import { type Figure, type Group, type Maybe, type Panel } from "./data";
+import type { Chart } from "./chart";
+import { rateText, type Figure, type Group, type Panel } from "./data";
+import { draw, heightOf } from "./draw";
 import { section } from "./elements";
-import { axisTip, brief, looks, nothing, table, type Drawing, type Key } from "./parts";
 import type { Store } from "./state";
 
 /** A group with the values by which it can be arranged. */
@@ -20,7 +19,6 @@ export interface Item {
 
 export const NONE = "none";
 const POLICY = "policy", FAMILY = "policy without its memory", RATE = "arrival rate", MEMORY = "host memory", GPU = "GPU";
-const HEIGHT = 250; // of a facet
 
 /** The groups of all panels of one kind; each key of the settings is an axis of its own. */
 export function itemsOf(panels: Panel[]): Item[] {
@@ -95,69 +93,38 @@ function itemsShown(store: Store) {
 
 const figureOf = ({ group }: Item, metric: string): Figure | undefined => group.figures[metric];
 
-/** Of a series: that of its policy, or one by its position. */
-function lookOf(store: Store, axis: string, value: string, at: number): { color: string; type: Key["dash"] } {
-  if (axis === POLICY || axis === FAMILY) return looks(store.variants, value);
-  return { color: palette()[at % 8] ?? "", type: "solid" };
+/** A panel for each facet; policies have their colors. */
+export function exploreChart(store: Store): Chart {
+  const { x, series, facet, items, note } = itemsShown(store);
+  const { metric } = store.state, { kind, gpu } = store.panel;
+  const chart: Chart = {
+    id: "explore", title: "", note: `Means over the repeats.${note === "" ? "" : ` With ${note}.`} ${kind}.`, kind,
+    gpu: facet === GPU || x === GPU || series === GPU ? "" : gpu, settings: "", jps: x === RATE ? "" : rateText(store.cellRate), at: {}, columns: 3, panels: [],
+  };
+  if (items.length === 0 || x === NONE) return { ...chart, nothing: "The cells differ in nothing that could be an axis." };
+  const names = valuesOf(items, x), unit = items[0] && figureOf(items[0], metric)?.unit;
+  const of = (axis: string): string[] => (axis === NONE ? [""] : valuesOf(items, axis));
+  const is = ({ at }: Item, axis: string, value: string) => axis === NONE || (at[axis] ?? "-") === value;
+  const panels = of(facet).map((panel) => ({
+    name: facet === NONE ? "" : `${facet} ${panel}`, x: { name: x, names }, y: { name: `${metric}${unit ? ` [${unit}]` : ""}`, from: 0 },
+    series: of(series).flatMap((name, i) => {
+      const own = names.flatMap((place, at) => {
+        const figure = figureFor(items.filter((item) => is(item, facet, panel) && is(item, series, name) && is(item, x, place)), metric);
+        return figure ? [{ at, ...figure }] : [];
+      });
+      return own.length === 0 ? [] : [{
+        name: name || "all", draw: "line" as const, points: true, ...(series === POLICY || series === FAMILY ? { policy: name } : { color: String(i) }),
+        x: own.map(({ at }) => at), y: own.map(({ figure }) => figure.mean), low: own.map(({ figure }) => figure.interval?.[0] ?? null),
+        high: own.map(({ figure }) => figure.interval?.[1] ?? null), more: { repeats: own.map(({ repeats }) => repeats) },
+      }];
+    }),
+  }));
+  return { ...chart, panels };
 }
 
-/** Facets beside each other: labels need room. */
-const facetsOfRow = () => (window.innerWidth < 640 ? 1 : 3);
-
-export function exploreChart(store: Store): Drawing {
-  const { x, series, facet, items, note } = itemsShown(store);
-  const { metric } = store.state;
-  if (items.length === 0 || x === NONE) return nothing("The cells differ in nothing that could be an axis.");
-  const xs = valuesOf(items, x), names = series === NONE ? ["all"] : valuesOf(items, series);
-  const facets = facet === NONE ? [""] : valuesOf(items, facet);
-  const unit = items[0] && figureOf(items[0], metric)?.unit;
-  const find = (panel: string, name: string, value: string) => items.find(({ at }) =>
-    (facet === NONE || (at[facet] ?? "-") === panel) && (series === NONE || (at[series] ?? "-") === name) && (at[x] ?? "-") === value);
-  const means: Maybe[] = items.map((item) => figureOf(item, metric)?.mean ?? null);
-  const top = Math.max(...means.map((each) => each ?? 0));
-  const row = facetsOfRow(), wide = 100 / Math.min(row, facets.length);
-  const grids = facets.map((_, i) => ({
-    ...(row === 1 ? { left: 60, right: 10 }
-      : { left: `${(i % row) * wide + (facets.length === 1 ? 6 : 5)}%`, width: `${wide - 7}%` }),
-    top: 34 + Math.floor(i / row) * HEIGHT, height: HEIGHT - 90,
-  }));
-  return {
-    option: {
-      grid: grids,
-      title: facets.map((each, i) => ({
-        text: each === "" ? "" : `${facet} ${each}`, left: grids[i]?.left, top: (grids[i]?.top ?? 0) - 30,
-        textStyle: { fontSize: 12 },
-      })),
-      xAxis: facets.map((_, i) => ({ type: "category", data: xs, gridIndex: i, name: x, nameLocation: "middle", nameGap: 26 })),
-      yAxis: facets.map((_, i) => ({
-        type: "value", gridIndex: i, min: 0, max: top === 0 ? 1 : null, axisLabel: { formatter: brief },
-        name: i % row === 0 ? `${metric}${unit ? ` [${unit}]` : ""}` : "", nameLocation: "middle", nameGap: 46,
-      })),
-      tooltip: axisTip((at) => `${x} ${at}`, (value) => num(value)),
-      series: facets.flatMap((panel, i) => names.map((name, at) => {
-        const look = lookOf(store, series, name, at);
-        return {
-          type: "line", name, xAxisIndex: i, yAxisIndex: i, color: look.color, symbol: "circle", symbolSize: 5, connectNulls: true,
-          lineStyle: { width: 1.8, type: look.type },
-          data: xs.map((value) => {
-            const item = find(panel, name, value);
-            return item ? figureOf(item, metric)?.mean ?? null : null;
-          }),
-        };
-      })),
-    },
-    keys: names.map((name, at) => {
-      const look = lookOf(store, series, name, at);
-      return { name, color: look.color, dash: look.type ?? "solid" };
-    }),
-    csv: table(items, {
-      figures: ({ panel }) => panel.kind, gpu: ({ panel }) => panel.gpu, settings: ({ panel }) => panel.settings,
-      jps: ({ group }) => group.jps, policy: ({ group }) => group.variant, metric: () => metric,
-      mean: (item) => figureOf(item, metric)?.mean, low95: (item) => figureOf(item, metric)?.interval?.[0],
-      high95: (item) => figureOf(item, metric)?.interval?.[1], repeats: ({ group }) => group.repeats,
-    }),
-    note: `Means over the repeats.${note === "" ? "" : ` With ${note}.`} ${store.panel.kind}.`,
-  };
+function figureFor([item]: Item[], metric: string): { figure: Figure; repeats: number } | undefined {
+  const figure = item && figureOf(item, metric);
+  return figure && item ? { figure, repeats: item.group.repeats } : undefined;
 }
 
 /** Null if the cells differ in one axis at most. */
@@ -166,12 +133,8 @@ export function exploreSection(store: Store): Card | null {
   // An axis has one role; of a policy's name and its memory each may have its own.
   const choices = (taken: string[], more: string[] = []) =>
     [...more, ...itemsShown(store).axes.filter((axis) => !taken.includes(axis))].map((value) => ({ value, text: value }));
-  const card = chartCard("explore-chart", "", () => "figure.csv", () => exploreChart(store), {
-    wide: true,
-    height: () => {
-      const { facet, items } = itemsShown(store);
-      return 10 + HEIGHT * Math.ceil((facet === NONE ? 1 : valuesOf(items, facet).length) / facetsOfRow());
-    },
+  const card = chartCard("explore-chart", "", () => "figure.csv", () => draw(exploreChart(store), store.variants), {
+    wide: true, height: () => heightOf(exploreChart(store)),
   });
   const element = section("explore", "Any figure over any axis",
     h("div", { class: "controls still" },

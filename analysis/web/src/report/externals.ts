@@ -19,18 +19,15 @@ const configOf = ({ config }: ExternalCell): string =>
   config.map(([key, value]) => `${key}=${value}`).join(", ");
 
 /** The figures that show a result, or a note that none does. */
-export function drawnIn(report: Report, position: number): string {
-  const charts = report.studies.filter((chart) => chart.externals.includes(position));
-  const names = [...new Set(charts.map((chart) => `${chart.study} ${chart.figure}`))];
-  return names.length > 0 ? `drawn in ${names.join(", ")}` : "in no figure of these archives";
-}
+const drawnIn = ({ shown_in }: ExternalCell): string =>
+  (shown_in.length > 0 ? `drawn in ${shown_in.join(", ")}` : "in no figure of these archives");
 
-function tableOf(report: Report, cell: ExternalCell, position: number): HTMLElement {
+function tableOf(cell: ExternalCell): HTMLElement {
   const rows = cell.figures.map(([name, value]) => [rowHead(name), number(num(value, 5))]);
   return h("article", {},
     h("h3", {}, cell.name, " ", badge(`EXTERNAL ${cell.source}`)),
     h("p", { class: "small muted" },
-      `Beside ${cell.experiment}; ${drawnIn(report, position)}. ${configOf(cell)}. From ${cell.file}.`),
+      `Beside ${cell.experiment}; ${drawnIn(cell)}. ${configOf(cell)}. From ${cell.file}.`),
     dataTable(`${cell.name}, external`, [...texts("figure"), ...numbers("value")], rows));
 }
 
@@ -47,5 +44,5 @@ export function externalsSection(report: Report): HTMLElement | null {
     h("p", {}, "kvsweep did not run these. No other table, claim or median of this page includes them. ",
       "Figures show them as series of their own."),
     bar("externals.csv", csv),
-    ...externals.map((cell, position) => tableOf(report, cell, position)));
+    ...externals.map(tableOf));
 }

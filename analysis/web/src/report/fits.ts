@@ -13,28 +13,18 @@ import { designFolds, MANY_PANELS, shortened } from "./folds";
 import { table } from "./parts";
 import type { Store } from "./state";
 
-type X = "max_tok" | "n_tok";
-
 interface FitRow {
   panel: Panel;
-  x: X;
-  variant: string;
   fit: Fit;
-  repeats: number;
 }
 
-const X_TEXTS: Record<X, string> = { max_tok: "largest request", n_tok: "whole step" };
+const X_TEXTS: Record<Fit["x"], string> = { max_tok: "largest request", n_tok: "whole step" };
 
-function fitRows(panels: Panel[], each_policy: boolean): FitRow[] {
-  const of = (x: X) => panels.flatMap((panel) => {
-    const pools = [...panel.all, ...(each_policy ? panel.pooled : [])];
-    return pools.map((pool): FitRow => ({
-      panel, x, variant: pool.variant === "" ? "all" : pool.variant, repeats: pool.repeats,
-      fit: (x === "max_tok" ? pool.largest : pool.total).fit,
-    }));
-  });
-  return [...of("max_tok"), ...of("n_tok")];
-}
+const fitRows = (panels: Panel[], each_policy: boolean): FitRow[] => panels.flatMap((panel) =>
+  panel.fits.filter(({ variant }) => variant === "" || each_policy).map((fit) => ({ panel, fit })))
+  .sort((a, b) => a.fit.x.localeCompare(b.fit.x));
+
+const policyOf = ({ variant }: Fit): string => variant || "all";
 
 function withPublished(own: Maybe, published: Maybe | undefined): Cell {
   if (published === undefined || published === null) return number(even(own));
@@ -42,8 +32,8 @@ function withPublished(own: Maybe, published: Maybe | undefined): Cell {
 }
 
 function fitTable(report: Report, rows: FitRow[]): HTMLElement {
-  const published = ({ panel, x, variant }: FitRow) => {
-    if (variant !== "all") return undefined;
+  const published = ({ panel, fit: { x, variant } }: FitRow) => {
+    if (variant !== "") return undefined;
     const { kind, gpu } = panel;
     return report.published_fits.find(
       (fit) => fit.kind === kind && fit.gpu === gpu && fit.x === x,
@@ -56,11 +46,11 @@ function fitTable(report: Report, rows: FitRow[]): HTMLElement {
   return dataTable("regression over GPUs", columns, rows.map((row) => {
     const pub = published(row);
     return [
-      { ...rowHead(...panelTitle(row.panel)), class: "wrap" }, text(X_TEXTS[row.x]), text(row.variant),
+      { ...rowHead(...panelTitle(row.panel)), class: "wrap" }, text(X_TEXTS[row.fit.x]), text(policyOf(row.fit)),
       number(num(row.fit.n)),
       withPublished(row.fit.slope_us, pub?.slope_us),
       withPublished(row.fit.intercept_ms, pub?.intercept_ms),
-      withPublished(row.fit.r2, pub?.r2), number(row.repeats),
+      withPublished(row.fit.r2, pub?.r2), number(row.fit.repeats),
     ];
   }));
 }
@@ -68,9 +58,9 @@ function fitTable(report: Report, rows: FitRow[]): HTMLElement {
 function fitCsv(report: Report): CsvColumn[] {
   return table(fitRows(report.panels, true), {
     gpu: (r) => r.panel.gpu, figures: (r) => r.panel.kind, settings: (r) => r.panel.settings,
-    x: (r) => r.x, policy: (r) => r.variant, steps: (r) => r.fit.n,
+    x: (r) => r.fit.x, policy: (r) => policyOf(r.fit), steps: (r) => r.fit.n,
     slope_us_per_tok: (r) => r.fit.slope_us, intercept_ms: (r) => r.fit.intercept_ms,
-    r2: (r) => r.fit.r2, repeats: (r) => r.repeats,
+    r2: (r) => r.fit.r2, repeats: (r) => r.fit.repeats,
   });
 }
 

@@ -4,7 +4,6 @@ import { pageData } from "@/shared/columns";
 import { h, replace } from "@/shared/dom";
 import { startTheme, themeToggle } from "@/shared/theme";
 
-import { accessesSection } from "./accesses";
 import { actsSection } from "./acts";
 import { answerSection, contents, warningsSection } from "./answer";
 import { missingSection, provenanceSection } from "./archives";
@@ -13,14 +12,13 @@ import { claimsSection } from "./claims";
 import { sweepsOf, type Report } from "./data";
 import { exploreSection } from "./explore";
 import { externalsSection } from "./externals";
+import { accessesSection, studiesSection } from "./figures";
 import { fitsSection } from "./fits";
 import { MANY_PANELS } from "./folds";
-import { latencySection } from "./latency";
-import { panelSection } from "./panel";
+import { loadSection, panelSection } from "./panel";
 import { regimesSection } from "./regimes";
 import { Store } from "./state";
 import { serviceSection } from "./service";
-import { studiesSection } from "./studies";
 import { summarySection } from "./summary";
 
 const titleOf = (report: Report) => sweepsOf(report.archives).join(", ");
@@ -36,9 +34,10 @@ function sections(store: Store): Card[] {
   const externals = externalsSection(store.report);
   const warnings = warningsSection(store.report);
   return [
+    loadSection(store),
+    still(regimesSection(store)),
     still(answerSection(store.report)),
     ...(warnings ? [still(warnings)] : []),
-    still(regimesSection(store)),
     ...studiesSection(store.report),
     ...accessesSection(store.report),
     ...(externals ? [still(externals)] : []),
@@ -47,7 +46,6 @@ function sections(store: Store): Card[] {
     still(actsSection(store)),
     panelSection(store),
     ...(explore ? [explore] : []),
-    latencySection(store),
     still(fitsSection(store)),
     still(claimsSection(store)),
     still(missingSection(store.report)),
@@ -59,10 +57,10 @@ function show(app: HTMLElement, report: Report): void {
   const store = new Store(report, location.hash);
   const parts = sections(store);
   const elements = parts.map((part) => part.element);
-  // Sentences and map share the first screen, unless studies fill it: these begin with the contents.
+  // The picture and the map share the first screen, the sentences follow.
   const is_short = report.panels.length <= MANY_PANELS;
   app.classList.toggle("beside", is_short);
-  const first = is_short ? elements.findIndex(({ id }) => id === "regimes") + 1 : 0;
+  const first = elements.findIndex(({ id }) => id === "answer");
   replace(app, top(titleOf(report)), ...elements.slice(0, first), contents(elements), ...elements.slice(first));
   store.onChange(() => {
     history.replaceState(null, "", store.address());
@@ -71,14 +69,17 @@ function show(app: HTMLElement, report: Report): void {
   window.addEventListener("hashchange", () => store.goTo(location.hash));
 }
 
-startTheme();
-const app = document.getElementById("app") as HTMLElement;
-const data = pageData<Report>();
-if (!data) {
-  replace(app, h("p", {}, "This page has no data: kvsweep report puts them in."));
-} else if (data.panels.length === 0) {
-  replace(app, top("kvsweep report"), provenanceSection(data), missingSection(data));
-} else {
-  document.title = `${titleOf(data)}: kvsweep report`;
-  show(app, data);
+async function start(app: HTMLElement): Promise<void> {
+  const data = await pageData<Report>();
+  if (!data) {
+    replace(app, h("p", {}, "This page has no data: kvsweep report puts them in."));
+  } else if (data.panels.length === 0) {
+    replace(app, top("kvsweep report"), provenanceSection(data), missingSection(data));
+  } else {
+    document.title = `${titleOf(data)}: kvsweep report`;
+    show(app, data);
+  }
 }
+
+startTheme();
+void start(document.getElementById("app") as HTMLElement);

@@ -1,19 +1,17 @@
 // How jobs are served: percentiles of latencies, goodput under objectives, and what is reached at which throughput.
 import type { CsvColumn } from "@/shared/csv";
 import { h } from "@/shared/dom";
-import { even, num, percent, seconds } from "@/shared/format";
-import { escapeHtml } from "@/shared/escape";
+import { even, percent } from "@/shared/format";
 
-import { chartCard, type Card } from "./card";
+import type { Card } from "./card";
 import { gpuSelect, policyToggles, select } from "./controls";
 import { groupOf, rateText, type Group, type Maybe, type Panel } from "./data";
 import {
-  badge, bar, dataTable, interval, live, number, numbers, rowHead, safeName, section, texts, type Cell,
+  badge, bar, dataTable, interval, live, number, numbers, rowHead, section, texts, type Cell,
 } from "./elements";
 import { MANY_PANELS } from "./folds";
-import { niceAbove, niceBelow } from "./jobs";
-import { LOG, column, frame, looks, nothing, sourced, table, xAxis, yAxis, type Drawing } from "./parts";
-import { dotKeys } from "./pools";
+import { panelCard } from "./panel";
+import { column, sourced, table } from "./parts";
 import type { Store } from "./state";
 
 const LATENCIES = ["jct", "ttft", "tpot", "queue"] as const;
@@ -112,83 +110,6 @@ function rateTable(store: Store): HTMLElement {
     variants.map((variant) => [rowHead(variant), ...shown.map((panel) => cellOf(panel, variant))]));
 }
 
-// --- throughput against latency -------------------------------------------------------------------
-
-interface Place {
-  group: Group;
-  x: number;
-  y: number;
-}
-
-/** Whether no other place has as much throughput at as little latency, and more of one of them. */
-export function onFront(place: { x: number; y: number }, all: { x: number; y: number }[]): boolean {
-  return !all.some(({ x, y }) =>
-    x >= place.x && y <= place.y && (x > place.x || y < place.y));
-}
-
-function chosen(store: Store): { latency: Latency; at: number } {
-  const [name, percentile] = store.state.tail.split(" ");
-  return {
-    latency: LATENCIES.find((each) => each === name) ?? "jct",
-    at: Math.max(0, PERCENTS.findIndex((each) => String(each) === percentile)),
-  };
-}
-
-function placesOf(store: Store): Place[] {
-  const { latency, at } = chosen(store);
-  return shownGroups(store).flatMap((group) => {
-    const x = group.figures["output_tok_per_s"]?.mean, y = of(group, latency, at);
-    return typeof x === "number" && y !== null && y > 0 ? [{ group, x, y }] : [];
-  });
-}
-
-export function frontChart(store: Store): Drawing {
-  const places = placesOf(store);
-  if (places.length === 0) return nothing("No policy is shown.");
-  const { latency, at } = chosen(store);
-  const front = places.filter((place) => onFront(place, places)).sort((a, b) => a.x - b.x);
-  const variants = [...new Set(places.map(({ group }) => group.variant))];
-  const dot = ({ group, x, y }: Place) => {
-    const { color } = looks(store.variants, group.variant);
-    const is_front = front.some((each) => each.group === group);
-    return {
-      value: [x, y], name: `${group.variant} at ${rateText(group.jps)}`,
-      itemStyle: is_front ? { color } : { color: "transparent", borderColor: color, borderWidth: 1.6 },
-      label: { show: true, position: "top", distance: 3, fontSize: 10, formatter: group.jps },
-    };
-  };
-  const name = `${NAMES[latency]} p${PERCENTS[at]}`;
-  return {
-    option: frame({
-      zoom: "xy",
-      xAxis: xAxis("output tokens/s of a GPU", { scale: true }),
-      yAxis: yAxis(`${name} [s]`, { ...LOG, min: (v: { min: number }) => niceBelow(v.min), max: (v: { max: number }) => niceAbove(v.max) }),
-      tooltip: {
-        formatter: (item: { name?: string; value?: [number, number] }) =>
-          `${escapeHtml(item.name ?? "")}<br>${num(item.value?.[0])} tokens/s, ${name} ${seconds(item.value?.[1])}`,
-      },
-      series: [
-        {
-          type: "line", name: "front", symbol: "none", silent: true, color: "#888",
-          lineStyle: { width: 1, type: "dashed" }, data: front.map(({ x, y }) => [x, y]), tooltip: { show: false },
-        },
-        ...variants.map((variant) => ({
-          type: "scatter", name: variant, symbolSize: 10, color: looks(store.variants, variant).color,
-          symbol: looks(store.variants, variant).symbol, labelLayout: { hideOverlap: true },
-          data: places.filter(({ group }) => group.variant === variant).map(dot),
-        })),
-      ],
-    }),
-    keys: dotKeys(store, variants),
-    csv: sourced(store.panel, table(places, {
-      policy: ({ group }) => group.variant, output_tok_per_s: ({ x }) => x, latency_s: ({ y }) => y,
-      front: (place) => Number(onFront(place, places)),
-    }), (i) => places[i]?.group.jps ?? "", (i) => places[i]?.group.repeats ?? 0),
-    note: "A dot for each policy and rate, with its rate in jobs/s; filled: no other has both more throughput and less latency. " +
-      `${store.panel.name}, ${store.panel.kind}.`,
-  };
-}
-
 const TAILS = LATENCIES.flatMap((latency) => PERCENTS.map((each) => (
   { value: `${latency} ${each}`, text: `${NAMES[latency]} p${each}` })));
 
@@ -205,11 +126,10 @@ function latencyTable(store: Store): HTMLElement[] {
 
 export function serviceSection(store: Store): Card {
   const { goals } = store.report;
-  const front = chartCard("front", "Throughput against latency", () => safeName(`${store.panel.gpu}-front.csv`),
-    () => frontChart(store), {
-      height: () => 220,
-      controls: [select(store, "latency", () => TAILS, () => store.state.tail, (tail) => store.set({ tail }))],
-    });
+  const front = panelCard(store, "front", "Throughput against latency", {
+    height: () => 220,
+    controls: [select(store, "latency", () => TAILS, () => store.state.tail, (tail) => store.set({ tail }))],
+  });
   const rates = () => store.panel.rates.map((value) => ({ value, text: rateText(value) }));
   const element = section("service", "Latency, throughput and goodput",
     h("p", { class: "small muted" },

@@ -18,13 +18,6 @@ export interface State {
   series: string;
   facet: string;
   repeat: number;
-  /** Latency by turn: panels side by side, sizes of host memory below each other, at a rate. */
-  left: number;
-  right: number;
-  less: string;
-  more: string;
-  at: string;
-  all_turns: boolean;
   /** Regressions of each policy, and claims that cannot be judged here, are shown too. */
   each_fit: boolean;
   all_claims: boolean;
@@ -90,10 +83,10 @@ export class Store {
   }
 
   address(): string {
-    const { hidden, all_turns, each_fit, all_claims, ...plain } = this.state;
+    const { hidden, each_fit, all_claims, ...plain } = this.state;
     const words = new URLSearchParams();
     for (const [name, value] of Object.entries(plain)) if (value !== "") words.set(name, String(value));
-    for (const [name, is_set] of Object.entries({ all_turns, each_fit, all_claims })) {
+    for (const [name, is_set] of Object.entries({ each_fit, all_claims })) {
       if (is_set) words.set(name, "1");
     }
     for (const variant of hidden) words.append("hide", variant);
@@ -110,9 +103,7 @@ function stateOf(report: Report, address: string): State {
     hidden: new Set(words.getAll("hide")), x: text("x") === "total" ? "total" : "largest",
     turns: text("turns") === "sum" ? "sum" : "each", tail: text("tail", "jct 99"), over: text("over"),
     series: text("series"), facet: text("facet", "GPU"), focus: text("focus"), repeat: number("repeat"),
-    left: number("left"), right: number("right", -1), less: text("less"), more: text("more"),
-    at: text("at"), all_turns: words.has("all_turns"), each_fit: words.has("each_fit"),
-    all_claims: words.has("all_claims"),
+    each_fit: words.has("each_fit"), all_claims: words.has("all_claims"),
   };
   repair(report, state);
   return state;
@@ -130,7 +121,6 @@ function repair(report: Report, state: State): void {
   if (!panel.variants.includes(state.focus)) state.focus = mostTelling(panel);
   if (!panel.groups.some((group) => group.repeats > state.repeat)) state.repeat = 0;
   if (!panel.groups.some((group) => state.metric in group.figures)) state.metric = METRIC;
-  repairLatency(report, state);
 }
 
 /**
@@ -140,25 +130,4 @@ function mostTelling(panel: Panel): string {
   const largest = dramSizes(panel).pop();
   const tiered = panel.groups.find((group) => group.dram === largest)?.variant;
   return tiered ?? panel.variants[1] ?? panel.variants[0] ?? "";
-}
-
-/** Panels of this panel's kind; only those are comparable with it. */
-export function sameKind(report: Report, at: number): number[] {
-  const kind = report.panels[at]?.kind;
-  return report.panels.flatMap((panel, i) => (panel.kind === kind ? [i] : []));
-}
-
-function repairLatency(report: Report, state: State): void {
-  if (!report.panels[state.left]) state.left = 0;
-  const left = report.panels[state.left] as Panel;
-  const beside = sameKind(report, state.left);
-  if (!beside.includes(state.right)) {
-    const other = beside.find((i) => report.panels[i]?.gpu !== left.gpu);
-    state.right = other ?? beside.find((i) => i !== state.left) ?? state.left;
-  }
-  const panels = [left, report.panels[state.right] as Panel];
-  const sizes = [...new Set(panels.flatMap(dramSizes))].sort((a, b) => Number(a) - Number(b));
-  if (!sizes.includes(state.less)) state.less = sizes[0] ?? "-";
-  if (!sizes.includes(state.more)) state.more = sizes[sizes.length - 1] ?? "-";
-  if (!left.rates.includes(state.at)) state.at = middleOf(left.rates);
 }

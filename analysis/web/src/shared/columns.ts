@@ -12,8 +12,12 @@ export function bytesOfBase64(text: string): Uint8Array<ArrayBuffer> {
   return bytes;
 }
 
-/** The data that the program put into this page; null in a page without data. */
-export function pageData<T>(): T | null {
+export const inflated = (base64: string): ReadableStream<Uint8Array<ArrayBuffer>> =>
+  new Blob([bytesOfBase64(base64)]).stream().pipeThrough(new DecompressionStream("deflate"));
+
+/** The data that the program put into this page, deflated where it could; null in a page without data. */
+export async function pageData<T>(): Promise<T | null> {
   const element = document.getElementById("kvsweep-data");
-  return JSON.parse(element?.textContent ?? "null") as T | null;
+  const data = JSON.parse(element?.textContent ?? "null") as { deflated?: string } | null;
+  return (data?.deflated === undefined ? data : JSON.parse(await new Response(inflated(data.deflated)).text())) as T | null;
 }

@@ -79,17 +79,14 @@ window.addEventListener("drop", (event) => {
 window.addEventListener("keydown", (event) => viewer?.key(event));
 window.addEventListener("hashchange", () => viewer?.go(readPlace(location.hash)));
 
-async function start(page: TracePage): Promise<void> {
+async function start(): Promise<void> {
+  const page = await pageData<TracePage>();
+  if (page === null) return welcome();
   document.title = `${page.cells.map((cell) => cell.label).join(" | ")} - kvsweep trace`;
   show(await Promise.all(page.cells.map((cell) => traceOfPage(page.archive, cell))));
 }
 
-const page = pageData<TracePage>();
-if (page === null) {
-  welcome();
-} else {
-  start(page).catch((error: unknown) => {
-    replace(app, message);
-    say(`This page cannot be shown: ${error instanceof Error ? error.message : String(error)}`);
-  });
-}
+start().catch((error: unknown) => {
+  replace(app, message);
+  say(`This page cannot be shown: ${error instanceof Error ? error.message : String(error)}`);
+});

@@ -1,4 +1,4 @@
-import { bytesOfBase64 } from "@/shared/columns";
+import { inflated } from "@/shared/columns";
 import { eachLine } from "./files";
 import { JsonlTrace } from "./jsonl";
 import type { Trace } from "./model";
@@ -42,5 +42,5 @@ export async function traceOfPage(archive: string, cell: PageCell): Promise<Trac
 
 function bytesOf({ deflated, lines }: PageCell): ReadableStream<Uint8Array<ArrayBuffer>> {
   if (deflated === undefined) return new Blob([lines ?? ""]).stream();
-  return new Blob([bytesOfBase64(deflated)]).stream().pipeThrough(new DecompressionStream("deflate"));
+  return inflated(deflated);
 }

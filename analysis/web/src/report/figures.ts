@@ -1,0 +1,81 @@
+// Charts that follow no choice: figures of studies beside published values, and the access logs of cells.
+import { csvButton } from "@/shared/csv";
+import { h } from "@/shared/dom";
+import { even, num } from "@/shared/format";
+
+import { chartCard, type Card } from "./card";
+import { panelsAlone, placeText, type Chart, type Series } from "./chart";
+import type { Report } from "./data";
+import { csvOf, draw, heightOf } from "./draw";
+import { badge, safeName } from "./elements";
+
+const NARROW = 6; // columns of a table that has room beside others
+
+const fileOf = ({ title, gpu }: Chart): string => `${safeName([title, gpu].filter((each) => each !== "").join("-"))}.csv`;
+const kindOf = ({ kind, gpu }: Chart): string => kind + (gpu === "" ? "" : `, ${gpu}`);
+
+/** A row for each series, results from elsewhere apart. */
+function tableCard(chart: Chart): HTMLElement {
+  const [panel] = chart.panels;
+  if (!panel) return h("article", {});
+  const places = [...new Set(panel.series.flatMap(({ x }) => x))].sort((a, b) => (a ?? 0) - (b ?? 0));
+  const row = (series: Series) => h("tr", {},
+    h("th", { scope: "row", title: series.source ?? chart.kind }, series.name),
+    ...places.map((at) => h("td", { class: "n" }, num(series.y[series.x.indexOf(at)] ?? null, 5))));
+  const bodies = [false, true].map((external) => {
+    const rows = panel.series.filter(({ source }) => (source?.startsWith("EXTERNAL") ?? false) === external);
+    return rows.length > 0 && h("tbody", { class: external && "external" }, ...rows.map(row));
+  });
+  const name = (at: number | null) => {
+    const text = placeText(panel.x, at);
+    return typeof text === "number" ? even(text, 12).replace(/\.0+$/, "") : text;
+  };
+  return h("article", { class: `card study-table${places.length > NARROW ? " wide" : ""}` },
+    h("header", {}, h("h3", {}, chart.title), h("span", { class: "tools" }, csvButton(fileOf(chart), () => csvOf(chart)))),
+    h("p", { class: "small" }, `${kindOf(chart)}; ${panel.y.name}`),
+    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": chart.title },
+      h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, panel.x.name),
+        ...places.map((at) => h("th", { scope: "col", class: "n" }, name(at))))), ...bodies)),
+    h("p", { class: "small muted" }, chart.note));
+}
+
+function cardOf(chart: Chart, id: string): Card {
+  if (chart.is_table) return { element: tableCard(chart), refresh: () => undefined };
+  const card = chartCard(id, chart.title, () => fileOf(chart), () => draw(chart, []), { height: () => heightOf(chart) });
+  card.element.querySelector("h3")?.after(h("span", { class: "small muted" }, kindOf(chart)));
+  return card;
+}
+
+const together = (element: HTMLElement, cards: Card[]): Card => ({ element, refresh: () => cards.forEach((card) => card.refresh()) });
+
+/** The studies' figures, one card for each panel. */
+export function studiesSection({ studies: charts }: Report): Card[] {
+  const studies = [...new Set(charts.map(({ at }) => at["study"] ?? ""))];
+  return studies.map((study) => {
+    const own = charts.filter(({ at }) => at["study"] === study).flatMap(panelsAlone);
+    const cards = own.map((chart, i) => cardOf(chart, `study-${study}-${i}`));
+    return together(h("section", { class: "study", id: `figures-${study}`, "aria-label": `Figures of ${study}` },
+      h("h2", {}, `Figures: ${study}`),
+      h("p", { class: "small muted" }, "Filled: what the cells of these archives gave, median over the repeats. ",
+        "Hollow or dashed: published values. EXTERNAL: results of other programs."),
+      h("div", { class: "nine" }, ...cards.map((card) => card.element))), cards);
+  });
+}
+
+/** Empty if no cell logged its accesses. */
+export function accessesSection({ accesses, accesses_left_out: left_out }: Report): Card[] {
+  if (accesses.length === 0 && left_out.length === 0) return [];
+  const cells = [...new Set(accesses.map(({ at }) => at["cell"] ?? ""))];
+  const parts = cells.map((cell, position) => {
+    const own = accesses.filter(({ at }) => at["cell"] === cell);
+    const cards = own.map((chart) => chartCard(`access-${position}-${chart.id}`, chart.title, () => `accesses-cell-${cell}-${chart.id}.csv`,
+      () => draw(chart, []), { height: () => heightOf(chart) }));
+    const [over_time, ...others] = cards.map((card) => card.element), [first] = own;
+    return together(h("article", { class: "access" },
+      h("h3", {}, `Cell ${cell} `, badge(first?.kind ?? ""), h("span", { class: "small muted settings" }, ` ${first?.at["label"]}`)),
+      over_time, h("div", { class: "nine" }, ...others)), cards);
+  });
+  return [together(h("section", { class: "accesses", id: "accesses", "aria-label": "Accesses to KV blocks" },
+    h("h2", {}, "Accesses to KV blocks"), ...parts.map((part) => part.element),
+    left_out.length > 0 && h("p", { class: "small warn" }, `Not drawn here: ${left_out.join("; ")}.`)), parts)];
+}
