@@ -215,16 +215,16 @@ std::string answer_heading(std::span<const Regime> regimes) {
                      : "95 % intervals, unadjusted; what is best, by Holm's rule at 5 %");
 }
 
-Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contrasts,
-                 std::span<const Published> published, std::span<const Published> coverage) {
+Answer answer_of(std::span<const RateRow> rows, std::span<const Published> published) {
   const std::vector<Regime> regimes = regimes_of(rows, kAnswerFigure);
-  const std::vector<ContrastResult> results = contrast_results(contrasts, rows, kAnswerFigure);
   std::vector<std::string> notes = overridden_presets(rows);
   std::ranges::move(cost_model_errors(rows), std::back_inserter(notes));
-  return {answer_heading(regimes), contrast_lines(contrasts, results),
-          answer_lines(regimes),   lines_of(published_otherwise(rows, regimes, published)),
-          explain(rows, regimes),  policies_on_edges(rows, coverage),
-          std::move(notes),        idle_mechanisms(rows)};
+  return {answer_heading(regimes),
+          answer_lines(regimes),
+          lines_of(published_otherwise(rows, regimes, published)),
+          explain(rows, regimes),
+          std::move(notes),
+          idle_mechanisms(rows)};
 }
 
 std::vector<std::string> commands_that_tell(std::span<const RateRow> rows, const std::string& run) {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/answer/arrangement.hpp"
-#include "analysis/answer/contrasts.hpp"
+#include "analysis/answer/arrangement.hpp"
 #include "analysis/answer/place_names.hpp"
 #include "analysis/answer/tail.hpp"
 #include "analysis/compare/decision.hpp"
@@ -63,8 +63,6 @@ struct AnswerLine {
 struct Answer {
   /// What is compared, of which kind and over how many seeds; empty without regimes.
   std::string heading;
-  /// The comparisons that the sweep declared: contrast_lines(); empty if it declared none.
-  std::vector<std::string> declared;
   /// A line for each place, amount of host memory and outcome: "at 3 and 6 jobs/s continuum is
   /// best (p99: TTFT 1.20 to 1.31 s, ...); fcfs takes 4.01 to 4.03 times as long (3.90 .. 4.10)".
   /// Ratios range over the rates, with an interval around all of theirs. A winner with a worse tail
@@ -74,8 +72,6 @@ struct Answer {
   std::vector<AnswerLine> against;
   /// explain() of explanation.hpp.
   std::vector<AnswerLine> why;
-  /// policies_on_edges() of mechanisms.hpp.
-  std::vector<std::string> edges;
   /// Named policies, cards and cost models that the sweep changed, and what is known of the errors
   /// of cost models: overridden_presets() and cost_model_errors() of presets.hpp.
   std::vector<std::string> overridden;
@@ -84,9 +80,7 @@ struct Answer {
 };
 
 /// By kAnswerFigure.
-Answer answer_of(std::span<const RateRow> rows, std::span<const Contrast> contrasts = {},
-                 std::span<const Published> published = {},
-                 std::span<const Published> coverage = {});
+Answer answer_of(std::span<const RateRow> rows, std::span<const Published> published = {});
 
 /// "30 of 32 cells have a result; missing with gpu=h100-80gb: policy=pin jps=3 and policy=pin
 /// jps=6", from the labels of all cells and of those without a result. A value of an axis without

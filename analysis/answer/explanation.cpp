@@ -333,7 +333,7 @@ std::string ablation_command(const Ablation& ablation, const std::string& run) {
                        word == "--cell" || word == "--jsonl" || word == "--wait";
     if (is_dropped_value) continue;
     const bool is_of_that_run =
-        word == "--resume" || word == "--fresh" || word == "--sensitivity" || word == "--no-prev";
+        word == "--resume" || word == "--fresh" || word == "--no-prev";
     if (!is_of_that_run) command += ' ' + word;
   }
   command +=

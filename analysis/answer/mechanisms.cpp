@@ -3,13 +3,9 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
-#include <ostream>
 
 #include "analysis/answer/place_names.hpp"
 #include "analysis/answer/sentences.hpp"
-#include "analysis/compare/published.hpp"
-#include "analysis/text/escape.hpp"
-#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {
@@ -184,29 +180,6 @@ std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows) {
     for (const std::string& twins : twins_of(row)) remarks.add(place + twins, "", "", row.jps);
   }
   return remarks.lines();
-}
-
-std::vector<std::string> policies_on_edges(std::span<const RateRow> rows,
-                                           std::span<const Published> coverage) {
-  const PlaceNames names = place_names(rows);
-  Remarks remarks;
-  for (const RateRow& row : rows) {
-    for (const PolicyCells& each : row.policies) {
-      const double percent = held_percent(*each.repeats.front(), each.repeats.size(), coverage);
-      if (!std::isnan(percent))
-        remarks.add(names(row.place) + ": on an edge: ", each.variant,
-                    " (as few as " + four_digits(percent) +
-                        " % of its 95 % intervals with 3, 5 or 10 seeds hold)",
-                    row.jps);
-    }
-  }
-  return remarks.lines();
-}
-
-void print_policies_on_edges(std::span<const RateRow> rows, std::span<const Published> coverage,
-                             std::ostream& out) {
-  for (const std::string& line : policies_on_edges(rows, coverage))
-    out << terminal_text(line) << '\n';
 }
 
 }  // namespace analysis

@@ -1,11 +1,9 @@
 #pragma once
-#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "analysis/answer/arrangement.hpp"
-#include "analysis/compare/published.hpp"
 
 namespace analysis {
 
@@ -20,12 +18,5 @@ std::string idle_pins(const PolicyCells& policy);
 /// pins that hold no KV, a host tier in which nothing is found, a pool that never runs short; and
 /// for policies with equal results.
 std::vector<std::string> idle_mechanisms(std::span<const RateRow> rows);
-
-/// A line for each policy whose intervals hold less often than they say, by files of
-/// sweeps/coverage: held_percent() of edges.hpp.
-std::vector<std::string> policies_on_edges(std::span<const RateRow> rows,
-                                           std::span<const Published> coverage);
-void print_policies_on_edges(std::span<const RateRow> rows, std::span<const Published> coverage,
-                             std::ostream& out);
 
 }  // namespace analysis

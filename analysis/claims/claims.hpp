@@ -71,7 +71,7 @@ struct ClaimRow {
   Verdict verdict = Verdict::undecided;
   /// Of a ratio that is claimed to lie above or below 1: whether it does, whatever its size.
   std::optional<Verdict> direction{};
-  std::string reason{};  // set unless reproduced, and for cells on an edge
+  std::string reason{};  // set unless reproduced
   Estimate ours{};
   std::string card{};                // the card of its cells, if it is not the publication's
   std::vector<std::string> cells{};  // the keys of those that the number is of
@@ -93,16 +93,11 @@ std::string card_of(const ClaimRow& row);
 /// A table of a cell, e.g. "steps".
 using LoadTable = std::function<sweep::Table(const ConfiguredCell&, std::string_view table)>;
 
-/// Factors on the constants of the simulator, by key: {"sim.token_scale", 1.06}.
-using Factors = std::map<std::string, double>;
-
 /// A row per point, kind of figures and card among the cells. A point without any result has one
 /// row without figures. Cards have separate rows if where.gpu names several, with the publication's
-/// first, and the claim is not pooled. Cells that appear twice count once. Simulated cells count
-/// if their constants have exactly these factors; cells without a tier need none of the tier's.
+/// first, and the claim is not pooled. Cells that appear twice count once.
 std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
-                                   std::span<const ConfiguredCell> cells, const LoadTable& load,
-                                   const Factors& factors = {});
+                                   std::span<const ConfiguredCell> cells, const LoadTable& load);
 
 /// The verdict over all rows of a claim and kind: refuted if one is, else not reproduced if one is,
 /// else undecided if one is, else assumed if one is, else reproduced.
@@ -115,7 +110,6 @@ struct ClaimReport {
   std::vector<Claim> claims;
   std::vector<ClaimRow> rows;        // point into claims: move a report, never copy it
   std::vector<std::string> sources;  // sources of the published tables
-  std::vector<std::string> band{};   // judge_sensitivity() and other_cost_models(): what holds
 };
 
 /// The names of the sets in `folder`/claims.
@@ -123,10 +117,10 @@ std::vector<std::string> claim_sets(const std::filesystem::path& folder);
 
 /// Judges the claims of one set, or of all when `set` is empty, over the cells of all archives.
 /// `folder` is sweeps/ with its claims/ and published/; the published numbers of a set are in the
-/// file of the same name. `over_band`: also by judge_sensitivity(). Throws what ArchiveReader
-/// throws, and sweep::SpecError for an unknown set, which lists the known ones.
+/// file of the same name. Throws what ArchiveReader throws, and sweep::SpecError for an unknown
+/// set, which lists the known ones.
 ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
-                       const std::filesystem::path& folder, bool over_band = false);
+                       const std::filesystem::path& folder);
 
 /// Prints the claims' texts below the table, or everything in columns as CSV.
 void print_claims(const ClaimReport& report, GridFormat format, std::ostream& out);

@@ -6,7 +6,6 @@
 
 #include "analysis/claims/claims.hpp"
 #include "analysis/claims/metrics.hpp"
-#include "analysis/claims/sensitivity.hpp"
 #include "analysis/compare/config.hpp"
 #include "analysis/compare/decision.hpp"
 #include "analysis/compare/estimate.hpp"
@@ -265,12 +264,11 @@ std::vector<std::pair<std::string, Cells>> by_card(const Claim& claim, const Cla
   return cards;
 }
 
-std::map<FiguresKind, Cells> by_kind(std::span<const ConfiguredCell> cells,
-                                     const Factors& factors) {
+std::map<FiguresKind, Cells> by_kind(std::span<const ConfiguredCell> cells) {
   std::map<FiguresKind, Cells> kinds;
   std::set<std::string> seen;
   for (const ConfiguredCell& cell : cells) {
-    if (cell.record->status != sweep::CellStatus::ok || !has_factors(cell, factors)) continue;
+    if (cell.record->status != sweep::CellStatus::ok) continue;
     if (seen.insert(cell.record->key).second) kinds[kind_of(cell)].push_back(&cell);
   }
   return kinds;
@@ -350,9 +348,8 @@ std::string_view verdict_name(Verdict verdict) {
 }
 
 std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
-                                   std::span<const ConfiguredCell> cells, const LoadTable& load,
-                                   const Factors& factors) {
-  const std::map<FiguresKind, Cells> kinds = by_kind(cells, factors);
+                                   std::span<const ConfiguredCell> cells, const LoadTable& load) {
+  const std::map<FiguresKind, Cells> kinds = by_kind(cells);
   std::vector<ClaimRow> rows;
   for (const Claim& claim : claims) {
     for (const ClaimPoint& point : claim.points) {

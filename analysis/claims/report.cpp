@@ -6,9 +6,6 @@
 #include <set>
 
 #include "analysis/claims/claims.hpp"
-#include "analysis/claims/cost_models.hpp"
-#include "analysis/claims/edges.hpp"
-#include "analysis/claims/sensitivity.hpp"
 #include "analysis/compare/published.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
@@ -184,7 +181,7 @@ std::vector<std::string> claim_sets(const fs::path& folder) {
 }
 
 ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
-                       const fs::path& folder, bool over_band) {
+                       const fs::path& folder) {
   const std::vector<std::string> sets = claim_sets(folder);
   if (!set.empty() && std::ranges::find(sets, set) == sets.end())
     throw sweep::SpecError("no set of claims is called " + set +
@@ -205,11 +202,6 @@ ClaimReport run_claims(const std::vector<std::string>& archives, const std::stri
     return open.load(cell, table);
   };
   report.rows = judge_claims(report.claims, open.cells(), load);
-  mark_edges(report.rows, open.cells(), all_published(folder / "coverage"));
-  if (!over_band) return report;
-  judge_sensitivity(report, open.cells(), load);
-  for (std::string& line : other_cost_models(report, cost_models_of(folder)))
-    report.band.push_back(std::move(line));
   return report;
 }
 
@@ -239,10 +231,6 @@ void print_claims(const ClaimReport& report, GridFormat format, std::ostream& ou
   }
   if (!unconcerned.empty())
     out << gap << "no claim of " << terminal_text(unconcerned) << " concerns these cells\n";
-  for (const std::string& line : report.band) {
-    out << gap << terminal_text(line) << '\n';
-    gap = "";
-  }
 }
 
 }  // namespace analysis

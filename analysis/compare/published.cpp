@@ -2,9 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <cmath>
-
-#include "analysis/compare/estimate.hpp"
 
 namespace analysis {
 namespace {
@@ -97,16 +94,6 @@ std::vector<Published> all_published(const std::filesystem::path& folder) {
 std::string variant_of(const ConfiguredCell& cell) {
   const auto dram = cell.value("dram_gib");
   return shown(cell.value("policy")) + (dram ? '-' + shown(dram) + 'G' : "");
-}
-
-double held_percent(const ConfiguredCell& cell, std::size_t repeats,
-                    std::span<const Published> coverage) {
-  if (repeats < kFewestRepeats || repeats >= kManyRepeats) return sweep::kNotObserved;
-  for (const Published& each : coverage) {
-    const double percent = each.value(cell, kCoverage);
-    if (!std::isnan(percent)) return percent;
-  }
-  return sweep::kNotObserved;
 }
 
 }  // namespace analysis

@@ -174,10 +174,8 @@ std::string report_json(const Report& report, const std::string& program) {
   add_list(json, "archives", report.archives, add_archive);
   add_list(json, "answer", report.answer.lines, add_line);
   json.key("answer_heading").text(report.answer.heading);
-  add_texts(json.key("declared"), report.answer.declared);
   add_list(json, "against", report.answer.against, add_line);
   add_list(json, "why", report.answer.why, add_line);
-  add_texts(json.key("edges"), report.answer.edges);
   add_texts(json.key("overridden"), report.answer.overridden);
   add_texts(json.key("idle"), report.answer.idle);
   add_texts(json.key("commands"), report.commands);

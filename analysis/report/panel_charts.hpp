@@ -14,6 +14,9 @@ std::vector<Chart> panel_charts(const ReportPanel& panel, const std::string& arc
 
 /// Mean and 99th percentile of job completion over the arrival rate.
 Chart load_chart(const ReportPanel& panel);
+/// Throughput against a percentile (its number in kLatencyPercents) of a latency: a dot for each
+/// policy and rate.
+Chart front_chart(const ReportPanel& panel, Latency latency, std::size_t percent);
 /// Charts over the time of single cells.
 void add_time_charts(std::vector<Chart>& charts, const ReportPanel& panel,
                      const std::string& archive);

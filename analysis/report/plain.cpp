@@ -77,16 +77,12 @@ void write_answer(const Report& report, std::ostream& out) {
   const Answer& answer = report.answer;
   if (answer.lines.empty()) return;
   out << "<section><h2>Answer</h2>\n<p class=\"muted\">" << escaped(answer.heading) << "</p>\n";
-  for (const std::string& line : answer.declared)
-    out << "<p>Declared: " << escaped(line) << "</p>\n";
   for (const AnswerLine& line : answer.lines) out << "<p>" << escaped(line.text()) << "</p>\n";
   for (const AnswerLine& line : answer.against)
     out << "<p class=\"warn\">" << escaped(line.text()) << "</p>\n";
   for (const AnswerLine& line : answer.why) out << "<p>Why: " << escaped(line.text()) << "</p>\n";
   for (const std::string& line : report.commands)
     out << "<p>What would tell: <code>" << escaped(line) << "</code></p>\n";
-  for (const std::string& line : answer.edges)
-    out << "<p class=\"warn\">" << escaped(line) << "</p>\n";
   for (const std::string& line : answer.overridden)
     out << "<p class=\"warn\">" << escaped(line) << "</p>\n";
   for (const std::string& line : answer.idle)

@@ -8,7 +8,6 @@
 #include "analysis/compare/config.hpp"
 #include "analysis/report/cell_names.hpp"
 #include "analysis/report/panels.hpp"
-#include "sweeps/spec/spec.hpp"
 
 namespace analysis {
 namespace {
@@ -31,30 +30,12 @@ ReportArchive describe(const sweep::ArchiveReader& reader, const std::string& pa
   return archive;
 }
 
-/// The comparisons that a sweep file declares; none if this version cannot parse the file.
-std::vector<Contrast> declared_by(const ReportArchive& archive) {
-  try {
-    return contrasts_of(sweep::parse_spec(archive.spec, archive.name));
-  } catch (const sweep::SpecError&) {
-    return {};
-  }
-}
-
 /// The first command that ran cells of the archive; by the name of its sweep if none is known.
 std::string command_of(const ReportArchive& archive) {
   const std::string by_name = "run " + archive.sweep + ".toml";
   if (!archive.provenance.has("command") || archive.provenance.rows() == 0) return by_name;
   const std::string& known = archive.provenance.values<std::string>("command").front();
   return known.starts_with("run ") ? known : by_name;
-}
-
-/// Those of all archives, each once.
-std::vector<Contrast> declared_in(const std::vector<ReportArchive>& archives) {
-  std::vector<Contrast> all;
-  for (const ReportArchive& archive : archives)
-    for (const Contrast& each : declared_by(archive))
-      if (std::ranges::find(all, each) == all.end()) all.push_back(each);
-  return all;
 }
 
 /// Whether one side of a ratio is this policy: "cpu_offload-128G".
@@ -175,8 +156,7 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
   const std::vector<RateRow> rows = arrange(with_results(report.cells));
   report.panels = make_panels(rows, report.cells, sources, report.published, goals, bounds);
   report.regimes = regimes_of(rows, kAnswerFigure);
-  report.answer =
-      answer_of(rows, declared_in(report.archives), {}, all_published(profiles / "coverage"));
+  report.answer = answer_of(rows);
   std::vector<PublishedWinner> otherwise =
       published_otherwise(rows, report.regimes, report.published);
   for (const Ablation& each : missing_ablations(rows, report.regimes))

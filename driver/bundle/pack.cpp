@@ -25,8 +25,7 @@ namespace {
 namespace fs = std::filesystem;
 
 /// What results are bound and judged by, of the folder sweeps/.
-constexpr const char* kJudgedBy[] = {"gpus",   "models",    "policies",
-                                     "claims", "published", "coverage"};
+constexpr const char* kJudgedBy[] = {"gpus", "models", "policies", "claims", "published"};
 constexpr double kTolerance = 1e-9;
 
 void write(const fs::path& file, const std::string& text) {

@@ -20,7 +20,7 @@ constexpr Command kCommands[] = {
     {"claims", "claims A.h5 [B.h5...]",
      "judges published claims by the cells of archives: reproduced, not reproduced, undecided, or "
      "assumed by the model",
-     1, kManyArchives, "set sensitivity format profiles"},
+     1, kManyArchives, "set format profiles"},
     {"compare", "compare A.h5 [B.h5]",
      "prints the ratios of a figure between cells that differ only in the named keys", 1, 2,
      "by metric base only skip format"},
@@ -67,8 +67,7 @@ constexpr Command kCommands[] = {
     {"plan", "plan SWEEP.toml",
      "prints the cells of a sweep, their expected times, and which would run", 1, 1,
      "backend archive record retry-quarantined set policy-plugin only skip cell node-memory-gib "
-     "sensitivity json "
-     "profiles"},
+     "json profiles"},
     {"policies", "policies [NAME]",
      "prints the named policies, or the parameters of one of them with their values", 0, 1,
      "json profiles"},
@@ -178,10 +177,6 @@ const Option kOptions[] = {
      "also gives the mean completion time that no policy can beat, and how far from it each is"},
     {"slo", &Options::slo, "NAME=S,...",
      "the most seconds of jct, ttft, tpot or queue for a turn to count as good (ttft=2,tpot=0.05)"},
-    {"sensitivity", &Options::sensitivity, "",
-     "also judges decided claims on sim over a band of the model's costs (fixed and token costs of "
-     "steps 6 % off, the tier's 12 %), and names the cells that are missing; plan names only "
-     "those"},
     {"base", &Options::base, "KEY=VALUE",
      "the value that the others are divided by; by default the first"},
     {"server", &Options::server, "SWEEP.toml",

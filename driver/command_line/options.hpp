@@ -59,7 +59,6 @@ struct Options {
   std::string metric = "jct_wall_mean_s";
   bool bound = false;
   std::optional<double> minutes;  // for running cells again
-  bool sensitivity = false;
   std::optional<std::string> slo;
   std::optional<std::filesystem::path> output;
   std::optional<std::string> launch;  // words before those of a run that tune starts

@@ -13,9 +13,7 @@ int claims(const Options& options) {
   if (options.set.size() > 1) throw UsageError("claims judges one --set, or all without it");
   const std::string set = options.set.empty() ? "" : options.set.front();
   using_files([&] {
-    print_claims(
-        analysis::run_claims(options.arguments, set, options.profiles, options.sensitivity), format,
-        std::cout);
+    print_claims(analysis::run_claims(options.arguments, set, options.profiles), format, std::cout);
   });
   return kOk;
 }

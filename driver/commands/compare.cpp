@@ -155,9 +155,6 @@ void print_best(const std::vector<ConfiguredCell>& cells, const std::string& met
   if (grid_format(options) == analysis::GridFormat::csv) return;
   const auto rows = analysis::arrange(analysis::with_results(cells));
   analysis::print_answer_lines(rows, metric, std::cout);
-  if (metric == analysis::kAnswerFigure)
-    analysis::print_policies_on_edges(rows, analysis::all_published(options.profiles / "coverage"),
-                                      std::cout);
 }
 
 void compare_one(sweep::ArchiveReader& archive, const Options& options) {

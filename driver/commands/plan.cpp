@@ -4,7 +4,6 @@
 #include <string_view>
 
 #include "analysis/answer/answer.hpp"
-#include "analysis/claims/claims.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
@@ -34,16 +33,6 @@ void print_ablations(const sweep::ArchiveReader& archive, const Plan& plan,
     std::cout << "what would tell: " << analysis::terminal_text(each) << '\n';
 }
 
-/// The cells that `claims --sensitivity` lacks, as commands that run them.
-void print_sensitivity(const Options& options) {
-  if (!options.archive || options.json)
-    throw UsageError("--sensitivity needs --archive, and has no --json");
-  const analysis::ClaimReport report =
-      analysis::run_claims({options.archive->string()}, "", options.profiles, true);
-  std::cout << '\n';
-  for (const std::string& line : report.band) std::cout << analysis::terminal_text(line) << '\n';
-}
-
 }  // namespace
 
 int plan(const Options& options) {
@@ -66,7 +55,6 @@ int plan(const Options& options) {
   print_keys_without_effect(plan, std::cerr);
   options.json ? print_plan_json(plan, report, std::cout) : print_plan(plan, report, std::cout);
   if (archive && !options.json) print_ablations(*archive, plan, options);
-  if (options.sensitivity) print_sensitivity(options);
   return kOk;
 }
 

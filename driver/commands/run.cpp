@@ -237,22 +237,18 @@ std::vector<std::string> texts_of(const std::vector<analysis::AnswerLine>& lines
 }
 
 /// Which policy is best where, as `report` says it.
-void print_answer(std::span<const sweep::CellRecord> records,
-                  std::span<const analysis::Contrast> contrasts, const Options& options) {
+void print_answer(std::span<const sweep::CellRecord> records, const Options& options) {
   const std::vector<analysis::ConfiguredCell> cells(records.begin(), records.end());
   const auto rows = analysis::arrange(analysis::with_results(cells));
   const analysis::Answer answer =
-      analysis::answer_of(rows, contrasts, analysis::all_published(options.profiles / "published"),
-                          analysis::all_published(options.profiles / "coverage"));
+      analysis::answer_of(rows, analysis::all_published(options.profiles / "published"));
   if (answer.lines.empty()) return;
   std::cout << answer.heading << ":\n";
-  print_some(answer.declared, "  declared: ");
   print_some(texts_of(answer.lines), "  ");
   print_some(texts_of(answer.against), "  ");
   print_some(texts_of(answer.why), "why: ");
   for (const std::string& each : analysis::commands_that_tell(rows, options.command_line))
     std::cout << "what would tell: " << analysis::terminal_text(each) << '\n';
-  print_some(answer.edges, "note: ");
   print_some(answer.overridden, "note: ");
   print_some(answer.idle, "note: ");
   std::cout << '\n';
@@ -292,7 +288,7 @@ void print_cells(const OpenRun& run) {
 
 void print_results(const OpenRun& run, const FarmResult& result, const Options& options) {
   print_cells(run);
-  print_answer(run.archive.cells(), analysis::contrasts_of(run.plan.spec), options);
+  print_answer(run.archive.cells(), options);
   print_left(run, result, options);
   std::cout << "Results: " << analysis::terminal_text(run.path) << std::endl;
 }

@@ -28,9 +28,6 @@ int table(const Options& options) {
     if (format != analysis::GridFormat::csv && (any_kept || with_result.size() < cells.size()))
       std::cout << analysis::terminal_text(analysis::coverage_text(cells)) << '\n';
     if (format != analysis::GridFormat::csv) print_missing(bounds, std::cout);
-    if (format != analysis::GridFormat::csv && figure == analysis::kAnswerFigure)
-      analysis::print_policies_on_edges(
-          rows, analysis::all_published(options.profiles / "coverage"), std::cout);
     if (format != analysis::GridFormat::csv)
       for (const std::string& line : analysis::cost_model_errors(rows))
         std::cout << "note: " << analysis::terminal_text(line) << '\n';

@@ -299,9 +299,6 @@ Plan make_plan(const std::string& path, const Options& options, const OnBound& o
   plan.backend = backend_of(plan.spec, options);
   plan.record = record_of(plan.spec, options);
   if (options.record || plan.spec.record || options.jsonl) plan.least = plan.record;
-  const bool is_modelled = plan.backend == "sim";
-  if (is_modelled && !plan.spec.repeat.is_given && !plan.spec.contrasts.empty())
-    plan.spec.repeat.n = sweep::kModelledRepeats;
   const auto profiles = std::make_shared<worker::Profiles>(options.profiles);
   const sweep::KeyRules rules = worker::key_rules(*profiles);
   Binder binder(plan.backend, profiles);
@@ -325,7 +322,6 @@ Plan make_plan(const std::string& path, const Options& options, const OnBound& o
       on_bound(plan.cells.back(), *config);
   }
   require_distinct(plan);
-  check_contrasts(plan);
   if (options.cell) select_cell(plan, *options.cell);
   if (std::ranges::none_of(plan.cells, &PlannedCell::selected)) {
     throw sweep::SpecError(path + ": --only and --skip leave no cell");

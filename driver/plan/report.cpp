@@ -5,7 +5,6 @@
 #include <ostream>
 #include <set>
 
-#include "analysis/answer/answer.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/json_line.hpp"
 #include "analysis/text/text_table.hpp"
@@ -15,32 +14,6 @@
 
 namespace driver {
 namespace {
-
-using Texts = std::vector<std::string>;
-
-/// Names of the planned policies, as tables have them: "fcfs", "cpu_offload-16G".
-Texts variants_of(const std::vector<analysis::RateRow>& rows) {
-  Texts names;
-  for (const analysis::RateRow& row : rows)
-    for (const analysis::PolicyCells& policy : row.policies)
-      if (std::ranges::find(names, policy.variant) == names.end()) names.push_back(policy.variant);
-  return names;
-}
-
-[[noreturn]] void refuse(const sweep::Param& contrast, const std::string& why) {
-  throw sweep::SpecError(sweep::to_text(contrast.where) + ": sweep.contrasts: " + why);
-}
-
-void check_variant(const sweep::Param& contrast, const std::string& name,
-                   const std::vector<analysis::RateRow>& rows) {
-  const auto runs = [&](const analysis::RateRow& row) { return row.named(name) != nullptr; };
-  if (std::ranges::any_of(rows, runs)) return;
-  const Texts known = variants_of(rows);
-  std::string list;
-  for (const std::string& each : known) list += (list.empty() ? "" : ", ") + each;
-  refuse(contrast,
-         "no cell runs \"" + name + '"' + sweep::suggestion(name, known) + "; there are " + list);
-}
 
 struct Total {
   int cells = 0;
@@ -225,26 +198,6 @@ void print_archive_size(const Plan& plan, const PlanReport& report, std::ostream
 
 }  // namespace
 
-void check_contrasts(const Plan& plan) {
-  if (plan.spec.contrasts.empty()) return;
-  const std::vector<sweep::CellRecord> records = planned_records(plan);
-  std::vector<analysis::ConfiguredCell> cells;
-  for (const sweep::CellRecord& record : records)
-    if (record.status == sweep::CellStatus::planned) cells.emplace_back(record);
-  std::vector<const analysis::ConfiguredCell*> able;
-  for (const analysis::ConfiguredCell& cell : cells) able.push_back(&cell);
-  const std::vector<analysis::RateRow> rows = analysis::arrange(able);
-  const std::vector<analysis::Contrast> contrasts = analysis::contrasts_of(plan.spec);
-  for (std::size_t i = 0; i < contrasts.size(); ++i) {
-    const sweep::Param& written = plan.spec.contrasts[i];
-    check_variant(written, contrasts[i].value, rows);
-    check_variant(written, contrasts[i].base, rows);
-    if (analysis::contrast_results({&contrasts[i], 1}, rows, analysis::kAnswerFigure).empty())
-      refuse(written,
-             '"' + sweep::bare_text(written.value) + "\" finds no place with cells of both");
-  }
-}
-
 PlanReport report_plan(const Plan& plan, const PlanRules& rules, const PlanHistory* history) {
   PlanReport report;
   report.rules = rules;
@@ -264,9 +217,6 @@ PlanReport report_plan(const Plan& plan, const PlanRules& rules, const PlanHisto
 
 void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
   out << plan.spec.name << ": " << plan.cells.size() << " cells, backend " << plan.backend << '\n';
-  if (!plan.spec.repeat.is_given && plan.spec.repeat.n > 1)
-    out << "repeats: " << plan.spec.repeat.n
-        << " of each, the default on sim with sweep.contrasts; repeat.n sets another number\n";
   out << '\n';
   print_cells(report, out);
   out << '\n';

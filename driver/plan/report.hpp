@@ -10,9 +10,6 @@
 
 namespace driver {
 
-/// Throws SpecError for a declared contrast of which one policy is in no cell of the plan.
-void check_contrasts(const Plan& plan);
-
 /// A plan warns of an archive that is expected to be larger.
 inline constexpr double kLargeArchive = 10 * 0x1p30;
 

@@ -50,7 +50,7 @@ void assign_axis(SweepSpec& spec, const Assignment& given) {
 
 void assign_repeat(SweepSpec& spec, const Assignment& given) {
   ParamMap params = {{"repeat.seed", {spec.repeat.seed, {}}}};
-  if (spec.repeat.is_given) params["repeat.n"] = {spec.repeat.n, {}};
+  params["repeat.n"] = {spec.repeat.n, {}};
   params[given.key] = given.param;
   spec.repeat = repeat_of(params, spec.path);
 }

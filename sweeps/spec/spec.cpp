@@ -10,8 +10,6 @@ namespace sweep {
 
 namespace {
 
-constexpr std::string_view kContrasts = "sweep.contrasts";
-
 std::vector<std::string> names_of(const std::vector<Axis>& axes) {
   std::vector<std::string> names;
   for (const Axis& axis : axes) names.push_back(axis.name);
@@ -50,7 +48,6 @@ class SpecParser {
   void read_schema();
   void read_base();
   void read_sweep();
-  void read_contrasts();
   void read_repeat();
   void read_axes();
   void read_includes();
@@ -131,28 +128,11 @@ void SpecParser::read_base() {
   }
 }
 
-/// The array sweep.contrasts.
-void SpecParser::read_contrasts() {
-  for (const Leaf& leaf : leaves_of(table_of(*root_.get("sweep"), "sweep"), spec_.path, "sweep.")) {
-    if (leaf.key != kContrasts) continue;
-    spec_.contrasts = values(leaf, leaf.key);
-    const std::size_t n = spec_.contrasts.size();
-    if (!leaf.node->is_array() || n < 1 || n > kMostContrasts)
-      fail_at(leaf.where, leaf.key + " must list 1 to " + std::to_string(kMostContrasts) +
-                              " comparisons, found " +
-                              (leaf.node->is_array() ? std::to_string(n) : describe(*leaf.node)));
-    for (const Param& each : spec_.contrasts)
-      if (!std::holds_alternative<std::string>(each.value))
-        fail_at(each.where, leaf.key + " must list texts, found " + to_text(each.value));
-  }
-}
-
 void SpecParser::read_sweep() {
   ParamMap params;
   if (const toml::node* node = root_.get("sweep")) {
     for (const Leaf& leaf : leaves_of(table_of(*node, "sweep"), spec_.path, "sweep."))
-      if (leaf.key != kContrasts) add_scalar(leaf, params);
-    read_contrasts();
+      add_scalar(leaf, params);
   }
   ParamReader reader(params, spec_.path);
   reader.require("sweep.name");

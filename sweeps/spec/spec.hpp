@@ -31,14 +31,8 @@ struct Condition {
 inline constexpr std::int64_t kMostRepeats = 100'000;
 inline constexpr std::int64_t kLargestSeed = std::int64_t{1} << 53;  // JSON readers keep it exact
 
-inline constexpr std::size_t kMostContrasts = 6;
-
-/// Repeats of each cell of a modelled sweep that declares contrasts and no number of repeats.
-inline constexpr std::int64_t kModelledRepeats = 20;
-
 struct Repeat {
   std::int64_t n = 1;
-  bool is_given = false;   // n: by the file or an assignment
   std::int64_t seed = 42;  // of repeat 0; repeat r uses seed + r
 };
 
@@ -77,7 +71,6 @@ struct SweepSpec {
   std::vector<Include> includes;
   std::vector<Override> overrides;
   std::vector<Expectation> expected;
-  std::vector<Param> contrasts;  // texts: comparisons declared before the sweep runs
   std::vector<FigureSpec> figures;
   std::optional<TuneSpec> tune;
   ParamMap base;  // every other scalar, dotted

@@ -63,7 +63,6 @@ Repeat repeat_of(const ParamMap& params, const std::string& document) {
   ParamReader reader(params, document);
   Repeat repeat;
   repeat.n = reader.integer("repeat.n", repeat.n, 1, kMostRepeats);
-  repeat.is_given = reader.has("repeat.n");
   repeat.seed = reader.integer("repeat.seed", repeat.seed, 0, kLargestSeed);
   reader.reject_unknown();
   return repeat;

@@ -51,18 +51,6 @@ TEST_CASE(
   CHECK_THAT(run.run({"table", "b.h5"}).out, Contains("1 of 2 cells have a result; missing"));
 }
 
-TEST_CASE("a plan names the cells that a verdict over the band of costs lacks, if asked") {
-  const Program run;
-  REQUIRE(run.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);
-  const std::vector<std::string> words = {"plan", "tiny.toml", "--archive", "a.h5"};
-  CHECK_THAT(run.run(words).out, !Contains("sensitivity:"));
-  const support::Outcome asked =
-      run.run({"plan", "tiny.toml", "--archive", "a.h5", "--sensitivity"});
-  CHECK_THAT(asked.out, Contains("\nsensitivity: of "));
-  CHECK(asked.exit_code == 0);
-  CHECK_THAT(run.run({"plan", "tiny.toml", "--sensitivity"}).err, Contains("needs --archive"));
-}
-
 TEST_CASE("a plan expects what its cells take, within 25 % of each makespan") {
   const Program program;
   const std::string matrix =

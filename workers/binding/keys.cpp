@@ -99,16 +99,10 @@ std::vector<KeyRow> rows_of_sweep() {
        .fallback = optional("all"),
        .says = "How much of each cell is stored: its figures, its jobs and turns as well, or every "
                "table (docs/archive.md#levels); --record overrides it, and it enters no cell."},
-      {.name = "sweep.contrasts",
-       .type = AnyText{},
-       .fallback = optional("none"),
-       .says = "A list of one to six comparisons that the sweep declares before it runs, each "
-               "\"POLICY / POLICY\" or \"POLICY / POLICY at jps=3,6\"; they enter no cell."},
       {.name = "repeat.n",
        .type = Whole{1, sweep::kMostRepeats},
        .fallback = value("1"),
-       .says = "How often each cell is repeated, each time with another seed of arrivals; 20 times "
-               "unless given on backend sim with sweep.contrasts."},
+       .says = "How often each cell is repeated, each time with another seed of arrivals."},
       {.name = "repeat.seed",
        .type = Whole{0, sweep::kLargestSeed},
        .fallback = value("42"),

@@ -145,23 +145,3 @@ TEST_CASE("policies that serve every job alike are named, though one of them cop
   }));
 }
 
-TEST_CASE("policies whose intervals hold too rarely are named where they have a few seeds") {
-  const analysis::Published edges{
-      "200 seeds", "interval_coverage_percent", {}, {{"h100-80gb", "lmcache-16G", 1, 71}}};
-  const auto named = [&](std::int64_t seeds) {
-    ArchivedCells archive;
-    for (std::int64_t seed = 42; seed < 42 + seeds; ++seed)
-      for (const char* policy : {"fcfs", "lmcache"})
-        archive.add(policy == std::string("fcfs")
-                        ? Settings{{"policy", text(policy)}}
-                        : Settings{{"policy", text(policy)}, {"dram_gib", whole(16)}},
-                    40, seed);
-    const auto cells = archive.cells();
-    return policies_on_edges(arrange(analysis::with_results(cells)), {&edges, 1});
-  };
-  CHECK(named(2).empty());  // no interval
-  CHECK(named(3) ==
-        std::vector<std::string>{"h100-80gb: on an edge: lmcache-16G (as few as 71 % of its 95 % "
-                                 "intervals with 3, 5 or 10 seeds hold) at 1 job/s"});
-  CHECK(named(30).empty());
-}

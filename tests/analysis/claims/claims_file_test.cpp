@@ -81,14 +81,3 @@ TEST_CASE("an unknown set of claims is refused with those there are", "[claims]"
   CHECK_THROWS_WITH(analysis::run_claims({}, "seeds-009", "sweeps"),
                     Contains("no set of claims is called seeds-009") && Contains("seeds-000"));
 }
-
-TEST_CASE("the shipped coverage lists cells of the matrix with less than 90 %", "[claims]") {
-  const auto coverage = analysis::all_published("sweeps/coverage");
-  REQUIRE(coverage.size() == 1);
-  CHECK(coverage.front().metric == analysis::kCoverage);
-  REQUIRE(!coverage.front().entries.empty());
-  for (const auto& entry : coverage.front().entries) {
-    CHECK(entry.value < 90);
-    CHECK(std::filesystem::exists("sweeps/gpus/" + entry.gpu + ".toml"));
-  }
-}

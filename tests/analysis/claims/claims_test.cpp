@@ -2,7 +2,6 @@
 
 #include <cmath>
 
-#include "analysis/claims/edges.hpp"
 #include "analysis/compare/published.hpp"
 #include "tests/analysis/claims/court.hpp"
 
@@ -301,43 +300,6 @@ TEST_CASE("a key that a cell lacks is asked for with a dash", "[claims]") {
   CHECK(matching({{"dram_gib", {"-", "16"}}}) == 2);
   CHECK(matching({{"dram_gib", {"128"}}}) == 1);
   CHECK(matching({{"policy", {"lmcache"}}, {"dram_gib", {"-"}}}) == 0);
-}
-
-TEST_CASE("a verdict that an interval twice as wide would give, too, is marked and stays",
-          "[claims]") {
-  Court court(kRatio);
-  court.add("fcfs", {350, 349, 351}, {{"gpu", text("h100-80gb")}});
-  court.add("continuum", {100, 100, 100}, {{"gpu", text("h100-80gb")}});
-  auto rows = court.rows();
-  const analysis::Published edges{
-      "200 seeds", analysis::kCoverage, {}, {{"h100-80gb", "fcfs", 3, 71}}};
-  mark_edges(rows, court.archive.cells(), {&edges, 1});
-  CHECK(rows.front().verdict == Verdict::reproduced);
-  CHECK(rows.front().reason ==
-        "on an edge: as few as 71 % of 95 % intervals with 3, 5 or 10 seeds hold");
-}
-
-TEST_CASE("a claim about cells whose intervals hold too rarely is undecided, with its direction",
-          "[claims]") {
-  Court court(kRatio);
-  court.add("fcfs", {350, 340, 360}, {{"gpu", text("h100-80gb")}});
-  court.add("continuum", {100, 100, 100}, {{"gpu", text("h100-80gb")}});
-  const auto marked = [&](const char* variant) {
-    auto rows = court.rows();
-    const analysis::Published edges{
-        "200 seeds", analysis::kCoverage, {}, {{"h100-80gb", variant, 3, 71}}};
-    mark_edges(rows, court.archive.cells(), {&edges, 1});
-    REQUIRE(rows.size() == 1);
-    return rows.front();
-  };
-  CHECK(marked("lmcache-16G").verdict == Verdict::reproduced);
-  for (const char* side : {"fcfs", "continuum"}) {
-    CHECK(marked(side).verdict == Verdict::undecided);
-    CHECK(marked(side).direction == Verdict::reproduced);
-    CHECK(marked(side).reason ==
-          "on an edge: as few as 71 % of 95 % intervals with 3, 5 or 10 seeds hold; by this one: "
-          "reproduced");
-  }
 }
 
 TEST_CASE("a number's distance from the text is by the limit that it misses") {

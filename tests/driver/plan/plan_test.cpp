@@ -176,48 +176,6 @@ kind = "swe_smith_like"
 
 }  // namespace
 
-TEST_CASE("a contrast that no planned cells can answer is refused with its place") {
-  const auto complaint = [](const char* contrasts) {
-    return message_of([&] { three_policies(std::string("sweep.contrasts = ") + contrasts); });
-  };
-  CHECK(complaint(R"(["continuum / fcfs at jps=3"])") == "no error");
-  CHECK(complaint(R"(["lmcache-16G / fcfs"])") == "no error");
-  CHECK_THAT(complaint(R"(["continum / fcfs"])"),
-             Contains("sweep.toml:4:20: sweep.contrasts: no cell runs \"continum\" (did you mean "
-                      "\"continuum\"?); there are fcfs, continuum, lmcache-16G"));
-  CHECK_THAT(complaint(R"(["continuum / fcfs at jps=6"])"),
-             Contains("\"continuum / fcfs at jps=6\" finds no place with cells of both"));
-  CHECK_THAT(complaint(R"(["continuum over fcfs"])"), Contains("must be of the form"));
-}
-
-TEST_CASE("a modelled sweep with contrasts repeats its cells 20 times unless it says how often") {
-  const auto repeats = [](const std::string& lines) {
-    return three_policies(lines).cells.size() / 3;
-  };
-  const std::string contrasts = "sweep.contrasts = [\"continuum / fcfs\"]\n";
-  CHECK(repeats("") == 1);
-  CHECK(repeats(contrasts) == 20);
-  CHECK(repeats(contrasts + "repeat.seed = 7") == 20);
-  CHECK(repeats(contrasts + "repeat.n = 1") == 1);
-  driver::Options options;
-  options.set = {"repeat.seed=7", "sweep.backend=cuda"};
-  CHECK(three_policies(contrasts, options).cells.size() == 3);
-  options.set = {"repeat.seed=7", "repeat.n=2", "repeat.seed=8"};
-  CHECK(three_policies(contrasts, options).cells.size() == 6);
-}
-
-TEST_CASE("a plan says when its number of repeats is the default of contrasts") {
-  const auto printed = [](const std::string& lines) {
-    const driver::Plan plan = three_policies("sweep.contrasts = [\"continuum / fcfs\"]\n" + lines);
-    std::ostringstream out;
-    print_plan(plan, report_plan(plan, {}), out);
-    return out.str();
-  };
-  CHECK_THAT(printed(""), Contains("backend sim\nrepeats: 20 of each, the default on sim with "
-                                   "sweep.contrasts; repeat.n sets another number\n"));
-  CHECK_THAT(printed("repeat.n = 20"), !Contains("the default"));
-}
-
 TEST_CASE("a plan expects of a server's profile what its policy takes, and the starts of servers") {
   if (!worker::can_reach_servers()) SKIP_TEST("this build has no libcurl");
   const auto report = [](const driver::Plan& plan) { return report_plan(plan, {}); };
@@ -244,14 +202,6 @@ TEST_CASE("a plan expects of a server's profile what its policy takes, and the s
   options.set = {"server.reset=restart"};
   const driver::Plan afresh = driver::make_plan(matrix, options);
   CHECK(report(afresh).starts == 20);
-}
-
-TEST_CASE("declared contrasts are no part of what a cell is") {
-  const driver::Plan without = three_policies("");
-  const driver::Plan with = three_policies(R"(sweep.contrasts = ["continuum / fcfs"]
-repeat.n = 1)");
-  REQUIRE(with.spec.contrasts.size() == 1);
-  for (std::size_t i = 0; i < 3; ++i) CHECK(with.cells.at(i).key == without.cells.at(i).key);
 }
 
 TEST_CASE("the repeats of a cell are bound once, and each is what it would be alone") {

@@ -299,22 +299,3 @@ TEST_CASE("an assignment to the sweep itself is checked like the file") {
         "--set: sweep.name must consist of letters, digits, '.', '_' and '-', found \"a/b\"");
   CHECK(complaint_of("schema=2") == "--set: \"schema\" cannot be set from the command line");
 }
-
-TEST_CASE("declared contrasts are kept in the order of the file, and are no parameters") {
-  const SweepSpec spec = read("sweep.contrasts = [\"a / b\", \"c / b at jps=3\"]\n");
-  REQUIRE(spec.contrasts.size() == 2);
-  CHECK(spec.contrasts[1].value == Value(std::string("c / b at jps=3")));
-  CHECK(to_text(spec.contrasts[1].where) == "m.toml:3:29");
-  CHECK(spec.base.empty());
-}
-
-TEST_CASE("a sweep declares one to six contrasts, as texts in a list") {
-  CHECK(complaint("sweep.contrasts = []\n") ==
-        "m.toml:3:7: sweep.contrasts must list 1 to 6 comparisons, found 0");
-  CHECK(complaint("sweep.contrasts = [\"1\", \"2\", \"3\", \"4\", \"5\", \"6\", \"7\"]\n") ==
-        "m.toml:3:7: sweep.contrasts must list 1 to 6 comparisons, found 7");
-  CHECK(complaint("sweep.contrasts = \"a / b\"\n") ==
-        "m.toml:3:7: sweep.contrasts must list 1 to 6 comparisons, found the string \"a / b\"");
-  CHECK(complaint("sweep.contrasts = [\"a / b\", 3]\n") ==
-        "m.toml:3:29: sweep.contrasts must list texts, found 3");
-}

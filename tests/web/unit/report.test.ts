@@ -42,7 +42,7 @@ function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
 
 function report(): Report {
   return {
-    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", against: [], declared: [], why: [], edges: [], overridden: [], idle: [], commands: [], goals: "", regimes: [], claims: [],
+    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", against: [], why: [], overridden: [], idle: [], commands: [], goals: "", regimes: [], claims: [],
     claim_sources: [], missing: [], coverage: "", published_fits: [], studies: [], externals: [], accesses: [], accesses_left_out: [],
   };
 }

@@ -9,13 +9,13 @@ import { MANY_PANELS } from "./folds";
 const lacks = (missing: Report["missing"]): boolean => missing.some(({ status }) => status !== "excluded");
 
 /** "30 of 32 cells have a result; missing: ...", "one seed: no intervals". */
-function cautions({ coverage, missing, edges, overridden, regimes }: Report): string[] {
+function cautions({ coverage, missing, overridden, regimes }: Report): string[] {
   const fewest = Math.min(...regimes.map(({ repeats }) => repeats));
   return [
     lacks(missing) && `${coverage}.`,
     fewest < 3 && `Some winners rest on ${fewest} ${fewest === 1 ? "seed" : "seeds"}: ` +
       "there are intervals from three on.",
-    ...[...edges, ...overridden].map((each) => `${each}.`),
+    ...overridden.map((each) => `${each}.`),
   ].filter((each) => each !== false);
 }
 
@@ -55,7 +55,7 @@ function byPlace({ answer, against, why }: Report): HTMLElement[] {
 }
 
 export function answerSection(report: Report): HTMLElement {
-  const { answer, declared, archives } = report;
+  const { answer, archives } = report;
   const asked = firstOf(QUESTIONS_SHOWN, "questions",
     questionsOf(archives).map((each) => h("p", { class: "question" }, each)));
   const answers = answer.length === 0
@@ -63,9 +63,6 @@ export function answerSection(report: Report): HTMLElement {
     : [
       h("p", { class: "small muted" }, report.answer_heading,
         !lacks(report.missing) && `; ${report.coverage}`),
-      declared.length > 0 && h("p", { class: "small muted" },
-        "Declared before the sweep ran (value / base, p adjusted over all of them by Holm's rule):"),
-      declared.length > 0 && h("ul", { class: "answer" }, ...declared.map((each) => h("li", {}, each))),
       ...firstOf(MANY_PANELS, "settings", byPlace(report)),
     ];
   return section("answer", "Answer", ...asked, ...answers);

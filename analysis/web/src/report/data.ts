@@ -192,13 +192,10 @@ export interface Report {
   answer_heading: string;
   /** Where a publication has another winner. */
   against: AnswerLine[];
-  /** The comparisons that sweeps declared before they ran. */
-  declared: string[];
   /** How fast the parts of the best policies are alone, and what they do otherwise than the next. */
   why: AnswerLine[];
-  /** Policies whose mechanism did nothing. */
-  edges: string[];
   overridden: string[];
+  /** Policies whose mechanism did nothing. */
   idle: string[];
   /** Commands that run the policies that would explain the answer. */
   commands: string[];

@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <cmath>
+
+#include "analysis/report/panel_charts.hpp"
+#include "analysis/text/text_table.hpp"
+
+namespace analysis {
+namespace {
+
+using Draw = ChartSeries::Draw;
+
+/// Logarithmic where the values of y span more than a decade.
+void set_scale(ChartPanel& drawn) {
+  double least = std::numeric_limits<double>::infinity(), most = 0;
+  for (const ChartSeries& series : drawn.series) {
+    for (const double y : series.y) {
+      least = std::min(least, y);
+      most = std::max(most, y);
+    }
+  }
+  if (most > 10 * least && least > 0)
+    drawn.y.log = 10;
+  else
+    drawn.y.from = 0;
+}
+
+double percentile_of(const ReportGroup& group, Latency latency, std::size_t percent) {
+  double sum = 0;
+  for (const Service& each : group.service)
+    sum += each.percentiles_s[static_cast<std::size_t>(latency)][percent];
+  return sum / static_cast<double>(group.service.size());
+}
+
+}  // namespace
+
+Chart load_chart(const ReportPanel& panel) {
+  constexpr std::pair<const char*, const char*> kFigures[] = {
+      {"jct_wall_mean_s", "mean job completion [s]"},
+      {"jct_wall_p99_s", "p99 of job completion [s]"}};
+  Chart chart = start_chart(panel, "load", "Mean and tail by load", {});
+  chart.columns = 2;
+  bool has_published = false;
+  for (const auto& [figure, name] : kFigures) {
+    ChartPanel& drawn = chart.panels.emplace_back();
+    drawn.name = std::string(name).substr(0, std::string(name).find(' '));
+    drawn.x = {.name = "arrival rate", .names = {}};
+    for (const std::string& rate : panel.rates) drawn.x.names.push_back(rate_text(rate));
+    drawn.y.name = name;
+    for (const std::string& variant : panel.variants) {
+      ChartSeries own = series_of_policy(variant, 0);
+      own.points = true;
+      ChartSeries theirs = series_of_policy(variant, 0);
+      theirs.name += ", published";
+      theirs.source = "published";
+      theirs.draw = Draw::dots;
+      theirs.hollow = theirs.quiet = true;
+      for (const ReportGroup& group : panel.groups) {
+        if (group.variant != variant) continue;
+        const Rated& rated = group.figures.find(figure)->second;
+        if (std::isnan(rated.mean.value)) continue;
+        const auto x =
+            static_cast<double>(std::ranges::find(panel.rates, group.jps) - panel.rates.begin());
+        own.x.push_back(x);
+        own.y.push_back(rated.mean.value);
+        own.low.push_back(rated.mean.interval.low);
+        own.high.push_back(rated.mean.interval.high);
+        own.repeats = std::max(own.repeats, group.repeats.size());
+        if (std::isnan(rated.published)) continue;
+        theirs.x.push_back(x);
+        theirs.y.push_back(rated.published);
+        has_published = true;
+      }
+      if (!own.x.empty()) drawn.series.push_back(std::move(own));
+      if (!theirs.x.empty()) drawn.series.push_back(std::move(theirs));
+    }
+  }
+  for (ChartPanel& drawn : chart.panels) set_scale(drawn);
+  std::erase_if(chart.panels, [](const ChartPanel& each) { return each.series.empty(); });
+  if (chart.panels.empty()) chart.nothing = "No policy finished a job.";
+  chart.note = "Bars: 95 % over repeats, from three on." +
+               std::string(has_published ? " Hollow: published values. " : " ") + panel.place.kind +
+               '.';
+  return chart;
+}
+
+Chart front_chart(const ReportPanel& panel, Latency latency, std::size_t percent) {
+  const std::string tail = std::string(kLatencyNames[static_cast<std::size_t>(latency)]) + ' ' +
+                           four_digits(kLatencyPercents[percent]);
+  Chart chart = start_chart(panel, "front", "Throughput against latency", {{"tail", tail}});
+  ChartPanel& drawn = chart.panel();
+  drawn.x.name = "output tokens/s of a GPU";
+  drawn.y = {.name = tail + " [s]", .names = {}, .log = 10};
+  struct Place {
+    double x, y;
+    const ReportGroup* group;
+  };
+  std::vector<Place> places;
+  for (const ReportGroup& group : panel.groups) {
+    const double x = group.figures.find("output_tok_per_s")->second.mean.value;
+    const double y = percentile_of(group, latency, percent);
+    if (x > 0 && y > 0) places.push_back({x, y, &group});
+  }
+  const auto is_front = [&](const Place& place) {
+    return std::ranges::none_of(places, [&](const Place& other) {
+      return other.x >= place.x && other.y <= place.y && (other.x > place.x || other.y < place.y);
+    });
+  };
+  for (const std::string& variant : panel.variants) {
+    for (const bool front : {true, false}) {
+      ChartSeries series = series_of_policy(variant, 0);
+      series.draw = Draw::dots;
+      series.hollow = series.quiet = !front;
+      std::vector<std::string> rates;
+      for (const Place& place : places) {
+        if (place.group->variant != variant || is_front(place) != front) continue;
+        series.x.push_back(place.x);
+        series.y.push_back(place.y);
+        series.repeats = place.group->repeats.size();
+        rates.push_back(place.group->jps);
+      }
+      series.more.push_back({"label", std::move(rates)});
+      if (front || !series.x.empty()) drawn.series.push_back(std::move(series));
+    }
+  }
+  chart.note =
+      "A dot for each policy and rate, with its rate in jobs/s; filled: no other has both more "
+      "throughput and less latency. " +
+      panel.place.kind + '.';
+  return chart;
+}
+
+}  // namespace analysis
