@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "analysis/answer/arrangement.hpp"
-#include "analysis/answer/arrangement.hpp"
 #include "analysis/answer/place_names.hpp"
 #include "analysis/answer/tail.hpp"
 #include "analysis/compare/decision.hpp"

@@ -332,8 +332,7 @@ std::string ablation_command(const Ablation& ablation, const std::string& run) {
     is_dropped_value = word == "--archive" || word == "--only" || word == "--skip" ||
                        word == "--cell" || word == "--jsonl" || word == "--wait";
     if (is_dropped_value) continue;
-    const bool is_of_that_run =
-        word == "--resume" || word == "--fresh" || word == "--no-prev";
+    const bool is_of_that_run = word == "--resume" || word == "--fresh" || word == "--no-prev";
     if (!is_of_that_run) command += ' ' + word;
   }
   command +=

@@ -59,8 +59,6 @@ void read_turns(const sweep::Table& turns, std::size_t left, std::size_t next, i
   timeline.found_host_tok = at(turns, "cached_host_tok", next);
   timeline.computed_tok = std::max(
       0.0, at(turns, "prompt_tok", next) - timeline.found_gpu_tok - timeline.found_host_tok);
-  timeline.load_stall_s = at(turns, "load_stall_s", next);
-  timeline.recompute_s = at(turns, "recompute_s", next);
 }
 
 /// Replays the events of one job between two instants.

@@ -15,9 +15,8 @@ struct GapTimeline {
   double admit_s = 0, first_s = 0, end_s = 0;  // of the next turn; NaN if it did not occur
   double context_tok = 0;                      // tokens that the turn left in whole blocks
   double found_gpu_tok = 0, found_host_tok = 0, computed_tok = 0;  // prompt of the next turn
-  double load_stall_s = 0, recompute_s = 0;
-  std::vector<std::pair<double, double>> gpu, host;  // (time, tokens from there on)
-  std::vector<std::pair<double, double>> pinned;     // (from, to)
+  std::vector<std::pair<double, double>> gpu, host;                // (time, tokens from there on)
+  std::vector<std::pair<double, double>> pinned;                   // (from, to)
 };
 
 /// The same gap of the same job under several policies.

@@ -81,14 +81,16 @@ struct ClaimRow {
 /// above, and the number itself if the limit is 0. 0 within the limits, NaN without a number.
 double distance_of(const ClaimRow& row);
 
+// For tables: ">= 3.3", "3.9 .. 4.1" or "-", and "+12 %", "0" or "-".
+std::string limits_text(const ClaimPoint& point);
+std::string interval_text(const Interval& interval);
+std::string distance_text(const ClaimRow& row);
+
 /// The rows that are furthest from their texts first, and those without a number last.
 void sort_by_distance(std::vector<ClaimRow>& rows);
 
 /// The point, and the card if it is not the publication's: "16-gb", "16-gb on h200-141gb".
 std::string place_of(const ClaimRow& row);
-
-/// The card that the row is about; empty if the claim names none, or counts several together.
-std::string card_of(const ClaimRow& row);
 
 /// A table of a cell, e.g. "steps".
 using LoadTable = std::function<sweep::Table(const ConfiguredCell&, std::string_view table)>;

@@ -334,13 +334,6 @@ std::string place_of(const ClaimRow& row) {
   return name + (name.empty() ? "on " : " on ") + row.card;
 }
 
-std::string card_of(const ClaimRow& row) {
-  const auto named = row.point->cells.find("gpu");
-  if (!row.card.empty() || named == row.point->cells.end() || named->second.empty())
-    return row.card;
-  return row.claim->pooled && named->second.size() > 1 ? "" : named->second.front();
-}
-
 std::string_view verdict_name(Verdict verdict) {
   constexpr std::string_view kNames[] = {"reproduced", "not reproduced", "undecided", "assumed",
                                          "refuted"};

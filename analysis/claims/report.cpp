@@ -40,26 +40,6 @@ class OpenArchives {
   std::map<const sweep::CellRecord*, std::pair<sweep::ArchiveReader*, int>> owner_;
 };
 
-std::string limits_text(const ClaimPoint& point) {
-  if (point.low == point.high) return four_digits(point.low);
-  if (std::isinf(point.low)) return "<= " + four_digits(point.high);
-  if (std::isinf(point.high)) return ">= " + four_digits(point.low);
-  return four_digits(point.low) + " .. " + four_digits(point.high);
-}
-
-std::string interval_text(const Interval& interval) {
-  if (std::isnan(interval.low)) return "-";
-  return four_digits(interval.low) + " .. " + four_digits(interval.high);
-}
-
-/// "+12 %", "0": how far the number is from the limits.
-std::string distance_text(const ClaimRow& row) {
-  const double distance = distance_of(row);
-  if (std::isnan(distance)) return "-";
-  if (distance == 0) return "0";
-  return (distance > 0 ? "+" : "") + four_digits(std::round(1000 * distance) / 10) + " %";
-}
-
 std::string verdict_text(const ClaimRow& row, GridFormat format) {
   const std::string name(verdict_name(row.verdict));
   return format == GridFormat::md ? "**" + name + "**" : name;
@@ -173,6 +153,25 @@ std::size_t count_of(const std::vector<ClaimRow>& rows, const std::string& set) 
 }
 
 }  // namespace
+
+std::string limits_text(const ClaimPoint& point) {
+  if (point.low == point.high) return four_digits(point.low);
+  if (std::isinf(point.low)) return "<= " + four_digits(point.high);
+  if (std::isinf(point.high)) return ">= " + four_digits(point.low);
+  return four_digits(point.low) + " .. " + four_digits(point.high);
+}
+
+std::string interval_text(const Interval& interval) {
+  if (std::isnan(interval.low)) return "-";
+  return four_digits(interval.low) + " .. " + four_digits(interval.high);
+}
+
+std::string distance_text(const ClaimRow& row) {
+  const double distance = distance_of(row);
+  if (std::isnan(distance)) return "-";
+  if (distance == 0) return "0";
+  return (distance > 0 ? "+" : "") + four_digits(std::round(1000 * distance) / 10) + " %";
+}
 
 std::vector<std::string> claim_sets(const fs::path& folder) {
   std::vector<std::string> names;

@@ -50,7 +50,8 @@ void add_column(JsonLine& json, const ChartColumn& column) {
   json.close(']');
 }
 
-void add_series(JsonLine& json, const ChartSeries& series) {
+/// The x of the series before need not be repeated.
+void add_series(JsonLine& json, const ChartSeries& series, const ChartSeries* before) {
   constexpr std::string_view kDraw[] = {"line", "steps", "filled", "area",
                                         "dots", "bars",  "stack",  "boxes"};
   json.open('{').key("name").text(series.name);
@@ -65,9 +66,12 @@ void add_series(JsonLine& json, const ChartSeries& series) {
   add_flag(json, "right", series.right);
   add_flag(json, "quiet", series.quiet);
   if (series.repeats > 0) json.key("repeats").integer(static_cast<std::int64_t>(series.repeats));
-  json.key("x").open('[');
-  for (const double x : series.x) add_brief(json, x);
-  json.close(']').key("y").open('[');
+  if (before == nullptr || before->x != series.x) {
+    json.key("x").open('[');
+    for (const double x : series.x) add_brief(json, x);
+    json.close(']');
+  }
+  json.key("y").open('[');
   for (const double y : series.y) add_brief(json, y);
   json.close(']');
   add_numbers(json, "low", series.low);
@@ -90,7 +94,8 @@ void add_chart_panel(JsonLine& json, const ChartPanel& panel) {
   add_flag(json, "flat", panel.flat);
   add_flag(json, "downward", panel.downward);
   json.key("series").open('[');
-  for (const ChartSeries& series : panel.series) add_series(json, series);
+  for (const ChartSeries& series : panel.series)
+    add_series(json, series, &series == panel.series.data() ? nullptr : &series - 1);
   json.close(']');
   if (!panel.lines.empty()) {
     json.key("lines").open('[');

@@ -80,6 +80,7 @@ struct Chart {
   ChartPanel& panel() { return panels.empty() ? panels.emplace_back() : panels.front(); }
 };
 
+/// A series without x has that of the series before.
 void add_chart(JsonLine& json, const Chart& chart);
 
 /// Texts of places as one axis: of numbers, which then ascend, or of names.

@@ -1,9 +1,9 @@
 #include "analysis/report/json.hpp"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 
-#include "analysis/compare/config.hpp"
 #include "analysis/report/plain.hpp"
 
 namespace analysis {
@@ -55,80 +55,24 @@ void add_regime(JsonLine& json, const Regime& regime) {
   json.key("repeats").integer(static_cast<std::int64_t>(regime.repeats)).close('}');
 }
 
-void add_claim(JsonLine& json, const ClaimRow& row, const std::string& cells) {
-  const Claim& claim = *row.claim;
-  json.open('{').key("set").text(claim.set).key("id").text(claim.id).key("at");
-  json.text(place_of(row)).key("says").text(claim.says).key("source").text(claim.source);
-  json.key("metric").text(claim.metric).key("is_ratio").boolean(row.point->is_ratio);
-  json.key("kind").text(row.kind);
-  json.key("verdict").text(verdict_name(row.verdict));
-  json.key("direction")
-      .text(row.direction ? verdict_name(*row.direction) : "")
-      .key("reason")
-      .text(row.reason);
-  add_exact(json.key("ours"), row.ours.value);
-  json.key("interval");
-  add_interval(json, row.ours.interval);
-  add_exact(json.key("published"), row.point->published);
-  add_exact(json.key("low"), row.point->low);
-  add_exact(json.key("high"), row.point->high);
-  add_exact(json.key("distance"), distance_of(row));
-  json.key("from").text(cells);
-  json.key("repeats").integer(static_cast<std::int64_t>(row.ours.repeats)).close('}');
-}
-
-void add_missing(JsonLine& json, const MissingCell& cell) {
-  json.open('{').key("archive").text(cell.archive).key("index").integer(cell.index);
-  json.key("label").text(cell.label).key("status").text(cell.status);
-  json.key("reason").text(cell.reason).key("kind").text(cell.kind).close('}');
-}
-
-void add_published_fits(JsonLine& json, const Report& report) {
-  json.open('[');
-  std::string last;
-  for (const ReportPanel& panel : report.panels) {
-    for (const char* x : {"max_tok", "n_tok"}) {
-      const std::string name(x);
-      const double slope = published_fit(report.claims, "slope_us:" + name, panel);
-      if (std::isnan(slope) || last == panel.place.kind + panel.place.gpu + name) continue;
-      last = panel.place.kind + panel.place.gpu + name;
-      json.open('{').key("kind").text(panel.place.kind).key("gpu").text(panel.place.gpu);
-      json.key("x").text(name);
-      add_brief(json.key("slope_us"), slope);
-      add_brief(json.key("intercept_ms"),
-                published_fit(report.claims, "intercept_ms:" + name, panel));
-      add_brief(json.key("r2"), published_fit(report.claims, "r2:" + name, panel));
-      json.close('}');
-    }
-  }
-  json.close(']');
-}
-
-void add_external(JsonLine& json, const ExternalCell& cell,
-                  const std::vector<std::string>& shown_in) {
-  json.open('{').key("file").text(cell.file).key("name").text(cell.name);
-  json.key("experiment").text(cell.experiment).key("source").text(cell.source);
-  add_texts(json.key("shown_in"), shown_in);
-  json.key("config").open('[');
-  for (const auto& [key, value] : parse_config(cell.record.config_json))
-    json.open('[').text(key.text()).text(shown(value)).close(']');
-  json.close(']').key("figures").open('[');
-  for (const sweep::Figure& figure : cell.record.figures)
-    add_brief(json.open('[').text(figure.name), figure.value).close(']');
-  json.close(']').close('}');
-}
+}  // namespace
 
 void add_table(JsonLine& json, const ReportTable& table) {
-  json.open('{').key("heading").text(table.heading).key("kind").text(table.kind);
-  json.key("columns").open('[');
+  json.open('{').key("part").text(table.part).key("heading").text(table.heading);
+  json.key("kind").text(table.kind).key("columns").open('[');
   for (const Grid::Column& column : table.grid.columns)
     json.text(column.name + (column.unit.empty() ? "" : " [" + column.unit + ']'));
+  json.close(']').key("numbers").open('[');
+  for (const Grid::Column& column : table.grid.columns) json.boolean(column.is_number);
   json.close(']').key("rows").open('[');
   for (const std::vector<std::string>& row : table.grid.rows) add_texts(json, row);
   json.close(']');
   add_texts(json.key("notes"), table.notes);
+  add_texts(json.key("sources"), table.sources);
   json.close('}');
 }
+
+namespace {
 
 template <class Items, class Add>
 void add_list(JsonLine& json, std::string_view key, const Items& items, Add add) {
@@ -148,9 +92,7 @@ JsonLine& add_brief(JsonLine& json, double value) {
   char text[32];
   const auto [end, error] =
       std::to_chars(text, text + sizeof text, value, std::chars_format::general, 6);
-  double rounded = value;
-  std::from_chars(text, end, rounded);
-  return json.number(rounded);
+  return json.raw({text, end});
 }
 
 void add_interval(JsonLine& json, const Interval& interval) {
@@ -186,22 +128,13 @@ std::string report_json(const Report& report, const std::string& program) {
   for (const ReportPanel& panel : report.panels) add_panel(json, panel, archive);
   json.close(']');
   add_list(json, "regimes", report.regimes, add_regime);
-  json.key("claims").open('[');
-  for (std::size_t i = 0; i < report.claims.rows.size(); ++i)
-    add_claim(json, report.claims.rows[i], report.claim_cells[i]);
-  json.close(']');
   add_texts(json.key("claim_sources"), report.claims.sources);
-  add_list(json, "missing", report.missing, add_missing);
+  const auto missing = [](const MissingCell& cell) { return cell.status != "excluded"; };
+  json.key("lacks").boolean(std::ranges::any_of(report.missing, missing));
   add_list(json, "studies", report.studies.charts, add_chart);
-  json.key("externals").open('[');
-  for (std::size_t i = 0; i < report.externals.size(); ++i)
-    add_external(json, report.externals[i], report.studies.shows[i]);
-  json.close(']');
   add_list(json, "accesses", report.accesses, add_chart);
   add_texts(json.key("accesses_left_out"), report.accesses_left_out);
   add_list(json, "tables", report_tables(report), add_table);
-  json.key("published_fits");
-  add_published_fits(json, report);
   json.close('}');
   return std::string(json.so_far());
 }

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "analysis/report/report.hpp"
+#include "analysis/report/plain.hpp"
 #include "analysis/text/json_line.hpp"
 
 namespace analysis {
@@ -18,6 +18,7 @@ void add_panel(JsonLine& json, const ReportPanel& panel, const std::string& arch
 JsonLine& add_exact(JsonLine& json, double value);
 /// Writes a number with six significant digits.
 JsonLine& add_brief(JsonLine& json, double value);
+void add_table(JsonLine& json, const ReportTable& table);
 void add_interval(JsonLine& json, const Interval& interval);
 void add_texts(JsonLine& json, std::span<const std::string> texts);
 

@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/answer/mechanisms.hpp"
 #include "analysis/report/json.hpp"
 #include "analysis/report/panel_charts.hpp"
 
@@ -25,36 +24,6 @@ void add_figures(JsonLine& json, const ReportGroup& group) {
     json.key("standing").text(figure.standing).close('}');
   }
   json.close('}');
-}
-
-void add_fit(JsonLine& json, const char* x, const std::string& variant, const LineFit& fit,
-             std::size_t repeats) {
-  json.open('{').key("x").text(x).key("variant").text(variant);
-  add_exact(json.key("slope_us"), fit.slope * 1e6);
-  add_exact(json.key("intercept_ms"), fit.intercept * 1e3);
-  add_exact(json.key("r2"), fit.r_squared);
-  json.key("n").integer(static_cast<std::int64_t>(fit.n));
-  json.key("repeats").integer(static_cast<std::int64_t>(repeats)).close('}');
-}
-
-/// Step time over tokens at all rates: of all policies, with an empty name, and of each.
-void add_fits(JsonLine& json, const ReportPanel& panel) {
-  std::vector<std::string> variants = panel.variants;
-  variants.insert(variants.begin(), "");
-  json.key("fits").open('[');
-  for (const bool largest : {true, false}) {
-    for (const std::string& variant : variants) {
-      LineSums line;
-      std::size_t repeats = 0;
-      for (const ReportGroup& group : panel.groups) {
-        if (!variant.empty() && group.variant != variant) continue;
-        line.add((largest ? group.steps.largest : group.steps.total).line);
-        repeats = std::max(repeats, group.repeats.size());
-      }
-      add_fit(json, largest ? "max_tok" : "n_tok", variant, line.fit(), repeats);
-    }
-  }
-  json.close(']');
 }
 
 void add_cells(JsonLine& json, const ReportGroup& group) {
@@ -96,25 +65,6 @@ void add_service(JsonLine& json, const ReportGroup& group) {
   json.close('}');
 }
 
-/// What the policy did: counts of the first repeat, and means of figures over all.
-void add_acts(JsonLine& json, const ReportGroup& group) {
-  const auto figure = [&](const char* name) { return mean_of(by_seed(group.repeats, name)).value; };
-  const Conduct& conduct = group.conduct;
-  json.key("acts").open('{');
-  json.key("pins").integer(conduct.pins).key("pins_used").integer(conduct.pins_used);
-  json.key("evicted_blocks").integer(conduct.evicted_blocks);
-  json.key("host_evicted_blocks").integer(conduct.host_evicted_blocks);
-  json.key("prefetches").integer(conduct.prefetches);
-  add_brief(json.key("overtaking"), conduct.overtaking);
-  add_brief(json.key("pinned"), pinned_share_of(group.repeats));
-  add_brief(json.key("gpu_hits"), figure("prefix_hit_rate"));
-  add_brief(json.key("host_hits"), figure("host_hit_rate"));
-  add_brief(json.key("recomputed_tok"), figure("recomputed_tok"));
-  add_brief(json.key("preemptions"), figure("preemptions"));
-  add_brief(json.key("stalled"), figure("stall_s") / figure("makespan_s"));
-  json.close('}');
-}
-
 void add_group(JsonLine& json, const ReportGroup& group) {
   json.open('{').key("jps").text(group.jps).key("variant").text(group.variant);
   json.key("dram").text(group.dram);
@@ -124,7 +74,6 @@ void add_group(JsonLine& json, const ReportGroup& group) {
   add_cells(json, group);
   add_figures(json, group);
   add_service(json, group);
-  add_acts(json, group);
   json.close('}');
 }
 
@@ -139,7 +88,9 @@ void add_panel(JsonLine& json, const ReportPanel& panel, const std::string& arch
   json.key("groups").open('[');
   for (const ReportGroup& group : panel.groups) add_group(json, group);
   json.close(']');
-  add_fits(json, panel);
+  json.key("acts").open('[');  // of each rate
+  for (const std::string& rate : panel.rates) add_table(json, acts_table(panel, rate));
+  json.close(']');
   json.key("charts").open('[');
   for (const Chart& chart : panel_charts(panel, archive)) add_chart(json, chart);
   json.close(']');

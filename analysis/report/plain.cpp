@@ -24,7 +24,7 @@ section { background: var(--card); border: 1px solid var(--line); border-radius:
 table { border-collapse: collapse; font-variant-numeric: tabular-nums }
 th, td { padding: .25em .6em; border-bottom: 1px solid var(--line); text-align: left; white-space: nowrap }
 td.n, th.n { text-align: right } .muted { color: var(--muted) } .warn { color: var(--warn) }
-td:last-child { white-space: normal }
+td { white-space: pre-wrap; max-width: 60em }
 img { max-width: 100%; background: #fff; border-radius: 6px }
 </style></head><body>
 )";

@@ -39,4 +39,8 @@ def load(path):
         found = {}
     if found.get("format") != "kvsweep-report":
         raise ValueError(f"{path} is no report of kvsweep: kvsweep report A.h5 -o report/ makes one")
+    for chart in [*found["studies"], *found["accesses"], *(chart for panel in found["panels"] for chart in panel["charts"])]:
+        for panel in chart["panels"]:
+            for before, series in zip([{"x": []}, *panel["series"]], panel["series"]):
+                series.setdefault("x", before["x"])  # left out where it is the same
     return found

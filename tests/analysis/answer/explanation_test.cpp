@@ -190,8 +190,8 @@ TEST_CASE(
   policies.add("fcfs", "fcfs", "free", 200).add("continuum", "job_fcfs", "pin", 50);
   const std::vector<analysis::Ablation> missing = policies.missing();
   REQUIRE(missing.size() == 2);
-  CHECK(analysis::ablation_command(
-            missing[0], "run s.toml --set x=1 --only jps=3 --fresh --archive s.h5") ==
+  CHECK(analysis::ablation_command(missing[0],
+                                   "run s.toml --set x=1 --only jps=3 --fresh --archive s.h5") ==
         "kvsweep run s.toml --set x=1 --set policy=job_fcfs --only gpu=h100-80gb,jps=3 --archive "
         "job_fcfs.h5");
   CHECK(analysis::ablation_command(

@@ -144,4 +144,3 @@ TEST_CASE("policies that serve every job alike are named, though one of them cop
     return line.find("pin and") != line.npos || line.find("and pin") != line.npos;
   }));
 }
-

@@ -29,7 +29,7 @@ struct Race {
   std::vector<AnswerLine> against() const {
     const auto configured = cells.cells();
     const std::vector<analysis::Published> all = {published};
-    return analysis::answer_of(arrange(analysis::with_results(configured)), {}, all).against;
+    return analysis::answer_of(arrange(analysis::with_results(configured)), all).against;
   }
 
   ArchivedCells cells;

@@ -268,10 +268,11 @@ class Baseline(Studies):
         self.assertEqual([series.get("source") for series in panel["series"] if series["name"].endswith("(EXTERNAL)")], [f"EXTERNAL: {found['kind']}"])
         self.assertIn("contiguous 16", points(panel, "A100 PCIe"), "the cells' own value stands")
         self.assertIn(f"EXTERNAL, not run by kvsweep: generate() is {found['kind']}", chart["note"])
-        (listed,) = report["externals"]
-        self.assertEqual((listed["file"], listed["name"], listed["source"]), ("hf.json", "generate()", found["kind"]))
-        self.assertEqual(dict(listed["config"])["gpu"], "a100-40gb")
-        self.assertIn("lab naive", listed["shown_in"])
+        (listed,) = (table for table in report["tables"] if table["part"] == "externals")
+        result, source, experiment, shown_in, *_ = listed["rows"][0]
+        self.assertRegex(result, r"^generate\(\)\n.*gpu=a100-40gb.*from hf\.json$")
+        self.assertEqual((source, experiment), ("EXTERNAL " + found["kind"], "lab-naive"))
+        self.assertIn("lab naive", shown_in)
 
     def close(self, a, b):
         np.testing.assert_allclose(a, b, rtol=1e-5)

@@ -160,7 +160,7 @@ in_browser("claims are closed by their sets on a narrow screen, counted by verdi
   assert.ok(await sets.evaluateAll((all) => all.every((each) => !each.open)));
   const shut = await narrow.locator("#claims").evaluate((element) => element.offsetHeight);
   assert.ok(shut < 1200, `the claims are ${shut} px long`);
-  assert.match(await sets.first().locator("summary").innerText(), /^[\w-]+: \d+ (undecided|reproduced|not reproduced|assumed)/);
+  assert.match(await sets.first().locator("summary").innerText(), /^[\w-]+: \d+ (undecided|reproduced|not reproduced|assumed).*\(\d+ checks? of \d+ claims?\)/);
   await sets.first().locator("summary").click();
   assert.ok(await sets.first().locator("tbody tr").first().isVisible());
   for (const page of [wide, narrow]) await page.close();
@@ -190,7 +190,7 @@ in_browser("more than a dozen settings stay behind a line that says what they sh
   const order = await page.locator("#app > section").evaluateAll((all) => all.map((each) => each.id));
   assert.deepEqual(order.slice(0, 4), ["picture", "regimes", "answer", "warnings"]);
   assert.ok(order.indexOf("claims") > order.indexOf("panel"), order.join(" "));
-  for (const [id, items] of [["summary", "article"], ["regimes", "article"], ["fits", "tbody tr"]]) {
+  for (const [id, items] of [["summary", "article"], ["regimes", "article"]]) {
     const lines = page.locator(`#${id} .fold > summary`), line = lines.first();
     assert.equal(await lines.count(), 2, id);
     assert.match(await line.innerText(), /^14 \w+ by engine\.block_size, engine\.max_num_seqs: h100-80gb .*workload\.jobs=3.*MODELLED/s);
@@ -199,7 +199,7 @@ in_browser("more than a dozen settings stay behind a line that says what they sh
     await page.keyboard.press("Enter");
     const found = page.locator(`#${id} ${items}`);
     await found.first().waitFor();
-    assert.equal(await found.count(), id === "fits" ? 28 : 14);
+    assert.equal(await found.count(), 14);
     const first = await found.first().innerText();
     assert.ok(first.includes("engine.block_size=8") && !first.includes("workload.jobs"), first);
   }
@@ -366,7 +366,7 @@ in_browser("the address keeps every control, and a link shows what its sender sa
     tables: await of.locator("#summary, #fits, #claims").allInnerTexts(),
   });
   const before = await seen(page);
-  assert.ok(before.checked.length >= 2 && before.checked.every(Boolean));
+  assert.ok(before.checked.length >= 1 && before.checked.every(Boolean));
   const again = await openReport(["small.h5"], { hash: await page.evaluate(() => location.hash) });
   assert.deepEqual(await seen(again), before);
   await again.evaluate(() => (location.hash = "#hide=fcfs"));

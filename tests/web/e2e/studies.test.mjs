@@ -170,12 +170,10 @@ test("bars and levels over time draw too, a chart for each panel", async () => {
 });
 
 test("results from elsewhere are listed with their source, file and the figures that show them", async () => {
-  const list = page.locator("#externals");
-  const [first, second] = await list.locator("article").all();
-  assert.match(await first.innerText(), /EXTERNAL MEASURED \(another engine 1\.2, NVIDIA A100\)/);
-  assert.match(await first.innerText(), /drawn in answers rate, answers table, answers broad, answers cards\..*workload\.output=64.*outside\.json/s);
-  assert.match(await second.innerText(), /Beside another-sweep; in no figure of these archives/);
-  assert.match(await first.innerText(), /output_tok_per_s\s+1,234\.6/);
+  const rows = await page.locator("#externals tbody tr").allInnerTexts();
+  assert.match(rows[0], /EXTERNAL MEASURED \(another engine 1\.2, NVIDIA A100\)/);
+  assert.match(rows.join("\n"), /workload\.output=64, from outside\.json[^]*answers rate, answers table, answers broad, answers cards[^]*output_tok_per_s\s+1235/);
+  assert.match(rows.at(-1), /unseen[^]*another-sweep[^]*no figure of these archives/);
   assert.equal(await page.locator("#summary", { hasText: "EXTERNAL" }).count(), 0);
 });
 

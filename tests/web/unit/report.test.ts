@@ -2,10 +2,9 @@ import { readFileSync } from "node:fs";
 
 import { againText } from "@/report/archives";
 import { paperSize } from "@/report/card";
-import { byDistance, refuted, verdicts } from "@/report/claims";
-import { chartAt, panelsAlone, without, type Chart, type Series } from "@/report/chart";
+import { chartAt, complete, panelsAlone, without, type Chart, type Series } from "@/report/chart";
 import {
-  ALL, questionsOf, rateText, sweepsOf, type Acts, type ClaimRow, type Group, type Mean, type Panel, type Report, type Service,
+  ALL, questionsOf, rateText, sweepsOf, type Group, type Mean, type Panel, type Report, type Service,
 } from "@/report/data";
 import { axisTip, coinciding, csvOf, keysOf, nice } from "@/report/draw";
 import { axesOf, fixed, itemsOf, valuesOf } from "@/report/explore";
@@ -13,13 +12,9 @@ import { designsOf, shortened } from "@/report/folds";
 import { brief, sourced, table } from "@/report/parts";
 import { highestRate } from "@/report/service";
 import { Store } from "@/report/state";
+import { csvOfTables, type Table } from "@/report/tables";
 import { even, num, percent } from "@/shared/format";
 import { policyLook } from "@/shared/policy_looks";
-
-const acts: Acts = {
-  pins: 0, pins_used: 0, evicted_blocks: 0, host_evicted_blocks: 0, prefetches: 0, overtaking: 0, pinned: 0, gpu_hits: 0, host_hits: 0,
-  recomputed_tok: 0, preemptions: 0, stalled: 0,
-};
 
 function service(attained: number): Service {
   const all = (): [Mean, Mean, Mean] => [[1, null], [2, null], [3, null]];
@@ -27,7 +22,7 @@ function service(attained: number): Service {
 }
 
 function group(jps: string, variant: string, dram: string): Group {
-  return { variant, repeats: 1, jps, dram, cells: [], from: "cell 0 of a.h5", p99: "", worse: "", figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, standing: "" } }, service: service(1), acts };
+  return { variant, repeats: 1, jps, dram, cells: [], from: "cell 0 of a.h5", p99: "", worse: "", figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, standing: "" } }, service: service(1) };
 }
 
 function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
@@ -36,14 +31,14 @@ function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
   ]);
   const variants = ["fcfs", "lmcache-16G", "lmcache-128G"];
   return {
-    kind, gpu, name: gpu, settings: "", devices: "", rates: ["1", "10"], variants, groups, fits: [], charts: [], sources: [], remarks: [],
+    kind, gpu, name: gpu, settings: "", devices: "", rates: ["1", "10"], variants, groups, acts: [], charts: [], sources: [], remarks: [],
   };
 }
 
 function report(): Report {
   return {
-    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", against: [], why: [], overridden: [], idle: [], commands: [], goals: "", regimes: [], claims: [],
-    claim_sources: [], missing: [], coverage: "", published_fits: [], studies: [], externals: [], accesses: [], accesses_left_out: [],
+    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", against: [], why: [], overridden: [], idle: [], commands: [], goals: "", regimes: [], tables: [],
+    claim_sources: [], lacks: false, coverage: "", studies: [], accesses: [], accesses_left_out: [],
   };
 }
 
@@ -98,7 +93,7 @@ describe("the state of the page", () => {
     const store = new Store(report(), "");
     store.set({
       panel: 1, rate: "10", focus: "lmcache-16G", x: "total", turns: "sum",
-      each_fit: true, all_claims: true,
+      all_claims: true,
     });
     store.toggle("fcfs");
     const again = new Store(report(), store.address());
@@ -162,6 +157,13 @@ describe("a chart", () => {
     expect(chartAt(charts, "jct", { rate: "6", turns: "sum" })).toBeUndefined();
   });
 
+  it("has the x of the series before where a series has none", () => {
+    const { x: _, ...without_x } = series("b", [3, 4]);
+    const made = chart(series("a", [1, 2], { x: [5, 6] }), without_x as Series, series("c", [1]));
+    complete([made]);
+    expect(made.panels[0]?.series.map(({ x }) => x)).toEqual([[5, 6], [5, 6], [0]]);
+  });
+
   it("loses the policies that the reader hides: their series, their places and the panels that bear their names", () => {
     const lines = chart(series("fcfs", [1], { policy: "fcfs" }), series("pin", [2], { policy: "pin" }));
     expect(without(lines, new Set(["pin"])).panels[0]?.series.map(({ name }) => name)).toEqual(["fcfs"]);
@@ -196,16 +198,6 @@ it("a CSV of a table has the source and kind of its numbers, and how many repeat
   });
 });
 
-it("verdicts are counted, most first", () => {
-  const rows = ["undecided", "reproduced", "undecided"].map((verdict) => ({ verdict }) as ClaimRow);
-  expect(verdicts(rows)).toBe("2 undecided, 1 reproduced");
-});
-
-it("what is furthest from its text comes first, on either side, and what has no number last", () => {
-  const rows = [0.1, null, -0.5, 0, 0.5].map((distance, i) => ({ id: `R-${i}`, distance }) as ClaimRow);
-  expect(byDistance(rows).map(({ id }) => id)).toEqual(["R-2", "R-4", "R-0", "R-3", "R-1"]);
-});
-
 it("curves that hide each other are named, others and dots are not", () => {
   expect(coinciding(chart(series("a", [2, 4]), series("b", [2.001, 4]), series("c", [2, 4.1])))).toBe("The curves of a and b coincide.");
   expect(coinciding(chart(series("a", [1, 2]), series("b", [1, 2]), series("c", [1, 2]), series("d", [7, 9]), series("e", [7, 9])))).toBe(
@@ -227,13 +219,6 @@ it("a chart that is higher than a sheet is drawn wider, and shrinks as a whole",
   expect(paperSize(1560)).toEqual({ width: 1400, height: 1560 });
 });
 
-it("a claim that is refuted at several places is named once", () => {
-  const rows = [["R-1", "refuted"], ["R-1", "refuted"], ["R-2", "reproduced"], ["R-3", "refuted"]]
-    .map(([id, verdict]) => ({ set: "page", id, verdict }) as ClaimRow);
-  expect(refuted(rows)).toBe("page R-1, page R-3");
-  expect(refuted([])).toBe("");
-});
-
 describe("the command that runs one cell again", () => {
   it("is that of the archive's last run of a sweep, without what was of that run alone", () => {
     const runs = [
@@ -247,6 +232,17 @@ describe("the command that runs one cell again", () => {
     expect(againText([[["command", "run 'my sweep.toml' --set 'jps=[1, 2]'"]]]))
       .toBe("kvsweep run 'my sweep.toml' --set 'jps=[1, 2]' --cell CELL --archive cell.h5");
   });
+});
+
+it("the rows of several tables are saved below each other, each with its kind and its cells", () => {
+  const made = (kind: string, ...rows: string[][]): Table =>
+    ({ part: "claims", heading: "set", kind, columns: ["claim", "ours"], numbers: [false, true], rows, notes: [], sources: rows.map(([id]) => `cell of ${id}`) });
+  const columns = csvOfTables([made("MODELLED (sim)", ["R-1", "2"], ["R-2", "3"]), made("MEASURED (cpu)", ["R-1", "4"])]);
+  expect(Object.fromEntries(columns.map(({ name, values }) => [name, Array.from(values)]))).toEqual({
+    claim: ["R-1", "R-2", "R-1"], ours: ["2", "3", "4"], table: ["set", "set", "set"],
+    figures: ["MODELLED (sim)", "MODELLED (sim)", "MEASURED (cpu)"], cells: ["cell of R-1", "cell of R-2", "cell of R-1"],
+  });
+  expect(csvOfTables([])).toEqual([]);
 });
 
 it("numbers are rounded as the program's tables round them", () => {

@@ -5,14 +5,11 @@ import { questionsOf, type AnswerLine, type Report } from "./data";
 import { section } from "./elements";
 import { MANY_PANELS } from "./folds";
 
-/** A cell that its sweep excludes is not missing. */
-const lacks = (missing: Report["missing"]): boolean => missing.some(({ status }) => status !== "excluded");
-
 /** "30 of 32 cells have a result; missing: ...", "one seed: no intervals". */
-function cautions({ coverage, missing, overridden, regimes }: Report): string[] {
+function cautions({ coverage, lacks, overridden, regimes }: Report): string[] {
   const fewest = Math.min(...regimes.map(({ repeats }) => repeats));
   return [
-    lacks(missing) && `${coverage}.`,
+    lacks && `${coverage}.`,
     fewest < 3 && `Some winners rest on ${fewest} ${fewest === 1 ? "seed" : "seeds"}: ` +
       "there are intervals from three on.",
     ...overridden.map((each) => `${each}.`),
@@ -62,7 +59,7 @@ export function answerSection(report: Report): HTMLElement {
     ? [h("p", { class: "muted" }, "No two policies ran at the same GPU, rate and setting.")]
     : [
       h("p", { class: "small muted" }, report.answer_heading,
-        !lacks(report.missing) && `; ${report.coverage}`),
+        !report.lacks && `; ${report.coverage}`),
       ...firstOf(MANY_PANELS, "settings", byPlace(report)),
     ];
   return section("answer", "Answer", ...asked, ...answers);

@@ -2,8 +2,7 @@
 import { h } from "@/shared/dom";
 
 import { repeatsText, type Archive, type Report } from "./data";
-import { badge, bar, dataTable, number, section, text, texts } from "./elements";
-import { table } from "./parts";
+import { badge, section } from "./elements";
 
 const OF_THAT_RUN = ["--resume", "--fresh", "--quick", "--no-prev", "--retry-quarantined"];
 const OF_THAT_RUN_WITH_VALUE = ["--archive", "--only", "--skip", "--cell", "--jsonl", "--wait", "--time-limit"];
@@ -58,39 +57,4 @@ export function provenanceSection(report: Report): HTMLElement {
       `${gpus} GPU${gpus === 1 ? "" : "s"}, ${repeats} at most; `,
       `page made by kvsweep ${report.program}.`),
     ...archives.map(provenance));
-}
-
-const MANY_MISSING = 40;
-
-/** Collapsed to a line per archive if there are many. */
-function missingTables({ missing }: Report): HTMLElement[] {
-  if (missing.length <= MANY_MISSING) return [missingTable(missing)];
-  const archives = [...new Set(missing.map((each) => each.archive))];
-  return archives.map((archive) => {
-    const own = missing.filter((each) => each.archive === archive);
-    return h("details", { class: "fold" },
-      h("summary", {}, h("b", {}, archive), `: ${own.length} cell${own.length === 1 ? "" : "s"}`),
-      missingTable(own));
-  });
-}
-
-function missingTable(missing: Report["missing"]): HTMLElement {
-  const columns = texts("archive", "cell", "what was planned", "status", "reason");
-  return dataTable("cells without results", columns, missing.map((each) => [
-    text(each.archive), number(each.index), text(each.label), text(each.status),
-    { content: [each.reason === "" ? "not run yet" : each.reason], class: "wrap" },
-  ]));
-}
-
-export function missingSection(report: Report): HTMLElement {
-  if (report.missing.length === 0) {
-    return section("missing", "Cells without results",
-      h("p", {}, "None: every planned cell has a result."));
-  }
-  const csv = () => table(report.missing, {
-    archive: (r) => r.archive, index: (r) => r.index, label: (r) => r.label,
-    status: (r) => r.status, reason: (r) => r.reason, figures: (r) => r.kind,
-  });
-  return section("missing", "Cells without results", bar("missing.csv", csv),
-    ...missingTables(report));
 }

@@ -58,6 +58,13 @@ export interface Chart {
   panels: ChartPanel[];
 }
 
+/** Gives series without x that of the series before, as the program left it out. */
+export function complete(charts: Chart[]): void {
+  for (const { panels } of charts) {
+    for (const { series } of panels) series.forEach((each, i) => (each.x ??= series[i - 1]?.x ?? []));
+  }
+}
+
 /** The chart that a reader's choices name: of a choice that it does not have it is the same for all. */
 export function chartAt(charts: Chart[], id: string, choices: Record<string, string>): Chart | undefined {
   return charts.find((chart) => chart.id === id &&

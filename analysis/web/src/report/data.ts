@@ -2,6 +2,7 @@
 // observed".
 
 import type { Chart } from "./chart";
+import type { Table } from "./tables";
 import type { Interval, Maybe } from "./values";
 
 export type { Interval, Maybe } from "./values";
@@ -29,42 +30,12 @@ export interface Figure {
   standing: string;
 }
 
-/** A line through step times over tokens: "max_tok" of the largest request, "n_tok" of the step. */
-export interface Fit {
-  x: "max_tok" | "n_tok";
-  /** Of all policies: "". */
-  variant: string;
-  slope_us: Maybe;
-  intercept_ms: Maybe;
-  r2: Maybe;
-  n: number;
-  repeats: number;
-}
-
 /** A mean over the repeats, and its interval. */
 export type Mean = [Maybe, Interval];
 
 /** Percentiles 50, 90 and 99 of latencies, the share of the turns that met every objective, and such turns by second. */
 export type Service = Record<"jct" | "ttft" | "tpot" | "queue", [Mean, Mean, Mean]> &
   Record<"attained" | "goodput", Mean>;
-
-/** What the policy did. Pins, evictions and prefetches of the first repeat, means otherwise. */
-export interface Acts {
-  pins: number;
-  pins_used: number;
-  evicted_blocks: number;
-  host_evicted_blocks: number;
-  prefetches: number;
-  /** Shares: turns admitted before one that arrived earlier; the pool that pins hold; hits of prompt tokens. */
-  overtaking: Maybe;
-  pinned: Maybe;
-  gpu_hits: Maybe;
-  host_hits: Maybe;
-  recomputed_tok: Maybe;
-  preemptions: Maybe;
-  /** Seconds of stalls by second. */
-  stalled: Maybe;
-}
 
 export interface Group {
   jps: string;
@@ -79,7 +50,6 @@ export interface Group {
   worse: string;
   figures: Record<string, Figure>;
   service: Service;
-  acts: Acts;
 }
 
 export interface Panel {
@@ -92,7 +62,8 @@ export interface Panel {
   rates: string[];
   variants: string[];
   groups: Group[];
-  fits: Fit[];
+  /** What the policies did, at each rate. */
+  acts: Table[];
   charts: Chart[];
   sources: string[];
   remarks: string[];
@@ -118,62 +89,6 @@ export interface Regime {
   margin: Maybe;
   margin_interval: Interval;
   repeats: number;
-}
-
-export interface ClaimRow {
-  set: string;
-  id: string;
-  at: string;
-  says: string;
-  source: string;
-  metric: string;
-  /** The numbers are ratios of this metric between two sets of cells. */
-  is_ratio: boolean;
-  kind: string;
-  verdict: string;
-  /** Of a ratio that is claimed to lie above or below 1, whether it does; else empty. */
-  direction: string;
-  reason: string;
-  ours: Maybe;
-  interval: Interval;
-  published: Maybe;
-  low: Maybe;
-  high: Maybe;
-  /** How far ours is from the limits: 0.1 is 10 % above. */
-  distance: Maybe;
-  /** Where ours comes from, as of groups. */
-  from: string;
-  repeats: number;
-}
-
-export interface MissingCell {
-  archive: string;
-  index: number;
-  label: string;
-  status: string;
-  reason: string;
-  kind: string;
-}
-
-export interface PublishedFit {
-  kind: string;
-  gpu: string;
-  x: string;
-  slope_us: Maybe;
-  intercept_ms: Maybe;
-  r2: Maybe;
-}
-
-/** A result of another program: a JSON file with its configuration and figures, unchanged. */
-export interface ExternalCell {
-  file: string;
-  name: string;
-  experiment: string;
-  source: string;
-  config: [string, string][];
-  figures: [string, Maybe][];
-  /** Figures of studies that show it. */
-  shown_in: string[];
 }
 
 /** A sentence about a card, its settings and an amount of host memory. */
@@ -203,14 +118,13 @@ export interface Report {
   goals: string;
   panels: Panel[];
   regimes: Regime[];
-  claims: ClaimRow[];
+  tables: Table[];
   claim_sources: string[];
-  missing: MissingCell[];
+  /** Some cell that is not excluded has no result. */
+  lacks: boolean;
   /** How many cells have a result, and which have none. */
   coverage: string;
-  published_fits: PublishedFit[];
   studies: Chart[];
-  externals: ExternalCell[];
   accesses: Chart[];
   /** Why some cells with an access log have no chart. */
   accesses_left_out: string[];

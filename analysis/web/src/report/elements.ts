@@ -94,17 +94,6 @@ export function live(store: Store, build: () => Child[]): HTMLElement {
   return box;
 }
 
-/** Modelled and measured numbers, and those of different cost models, never share a table. */
-export function byKind<Row>(
-  rows: Row[], kind_of: (row: Row) => string, table: (rows: Row[]) => HTMLElement,
-): HTMLElement[] {
-  const kinds = [...new Set(rows.map(kind_of))];
-  return kinds.map((kind) => {
-    const own = rows.filter((row) => kind_of(row) === kind);
-    return h("article", {}, h("h3", {}, badge(kind)), table(own));
-  });
-}
-
 /** A line of controls above a table, with its numbers as CSV. */
 export function bar(file: string, csv: () => CsvColumn[], ...controls: Child[]): HTMLElement {
   return h("div", { class: "bar" }, ...controls, csvButton(file, csv));

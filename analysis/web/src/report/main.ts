@@ -4,22 +4,20 @@ import { pageData } from "@/shared/columns";
 import { h, replace } from "@/shared/dom";
 import { startTheme, themeToggle } from "@/shared/theme";
 
-import { actsSection } from "./acts";
 import { answerSection, contents, warningsSection } from "./answer";
-import { missingSection, provenanceSection } from "./archives";
+import { provenanceSection } from "./archives";
 import type { Card } from "./card";
-import { claimsSection } from "./claims";
+import { complete } from "./chart";
 import { sweepsOf, type Report } from "./data";
 import { exploreSection } from "./explore";
-import { externalsSection } from "./externals";
 import { accessesSection, studiesSection } from "./figures";
-import { fitsSection } from "./fits";
 import { MANY_PANELS } from "./folds";
 import { loadSection, panelSection } from "./panel";
 import { regimesSection } from "./regimes";
 import { Store } from "./state";
 import { serviceSection } from "./service";
 import { summarySection } from "./summary";
+import { actsSection, claimsSection, externalsSection, fitsSection, missingSection } from "./tables";
 
 const titleOf = (report: Report) => sweepsOf(report.archives).join(", ");
 
@@ -77,6 +75,7 @@ async function start(app: HTMLElement): Promise<void> {
     replace(app, top("kvsweep report"), provenanceSection(data), missingSection(data));
   } else {
     document.title = `${titleOf(data)}: kvsweep report`;
+    for (const charts of [data.studies, data.accesses, ...data.panels.map((panel) => panel.charts)]) complete(charts);
     show(app, data);
   }
 }

@@ -18,8 +18,6 @@ export interface Key {
   dash?: Dash;
   /** An area with an outline, filled with this much of the color. */
   fill?: number;
-  /** A hollow diamond. */
-  mark?: boolean;
   /** A dot of a scatter plot. */
   dot?: string;
 }
@@ -64,14 +62,12 @@ export const tipLine = (marker: string, name: string, text: string): string =>
   `${marker} ${escapeHtml(name)} <b>${escapeHtml(text)}</b>`;
 
 /** A sample of the chart's style for the item that the text beside it names. */
-export function swatch({ color, dash, fill, mark, dot }: Key): HTMLElement {
+export function swatch({ color, dash, fill, dot }: Key): HTMLElement {
   const element = h("span", { class: "swatch", "aria-hidden": "true" });
   if (dot) {
     element.classList.add("dotted");
     element.textContent = { triangle: "▲", diamond: "◆" }[dot] ?? "●";
     element.style.color = color;
-  } else if (mark) {
-    element.classList.add("mark");
   } else if (dash) {
     const style = dash === "solid" ? "solid" : (dash[0] ?? 0) > 4 ? "dashed" : "dotted";
     element.style.borderTop = `3px ${style} ${color}`;

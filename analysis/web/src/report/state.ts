@@ -18,8 +18,7 @@ export interface State {
   series: string;
   facet: string;
   repeat: number;
-  /** Regressions of each policy, and claims that cannot be judged here, are shown too. */
-  each_fit: boolean;
+  /** Claims that cannot be judged here are shown too. */
   all_claims: boolean;
 }
 
@@ -83,10 +82,10 @@ export class Store {
   }
 
   address(): string {
-    const { hidden, each_fit, all_claims, ...plain } = this.state;
+    const { hidden, all_claims, ...plain } = this.state;
     const words = new URLSearchParams();
     for (const [name, value] of Object.entries(plain)) if (value !== "") words.set(name, String(value));
-    for (const [name, is_set] of Object.entries({ each_fit, all_claims })) {
+    for (const [name, is_set] of Object.entries({ all_claims })) {
       if (is_set) words.set(name, "1");
     }
     for (const variant of hidden) words.append("hide", variant);
@@ -103,7 +102,7 @@ function stateOf(report: Report, address: string): State {
     hidden: new Set(words.getAll("hide")), x: text("x") === "total" ? "total" : "largest",
     turns: text("turns") === "sum" ? "sum" : "each", tail: text("tail", "jct 99"), over: text("over"),
     series: text("series"), facet: text("facet", "GPU"), focus: text("focus"), repeat: number("repeat"),
-    each_fit: words.has("each_fit"), all_claims: words.has("all_claims"),
+    all_claims: words.has("all_claims"),
   };
   repair(report, state);
   return state;

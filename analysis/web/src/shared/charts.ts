@@ -1,18 +1,15 @@
-import { BarChart, BoxplotChart, CustomChart, HeatmapChart, LineChart, ScatterChart } from "echarts/charts";
+import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
 import {
   AriaComponent,
   AxisPointerComponent,
   DataZoomComponent,
-  DatasetComponent,
   GraphicComponent,
   GridComponent,
   LegendComponent,
-  MarkAreaComponent,
   MarkLineComponent,
   TitleComponent,
   ToolboxComponent,
   TooltipComponent,
-  VisualMapComponent,
 } from "echarts/components";
 import * as echarts from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
@@ -22,24 +19,19 @@ import { cssVar, onThemeChange, palette } from "./theme";
 
 echarts.use([
   BarChart,
-  BoxplotChart,
   CustomChart,
-  HeatmapChart,
   LineChart,
   ScatterChart,
   AriaComponent,
   AxisPointerComponent,
   DataZoomComponent,
-  DatasetComponent,
   GraphicComponent,
   GridComponent,
   LegendComponent,
-  MarkAreaComponent,
   MarkLineComponent,
   TitleComponent,
   ToolboxComponent,
   TooltipComponent,
-  VisualMapComponent,
   CanvasRenderer,
 ]);
 
