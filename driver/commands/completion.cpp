@@ -93,9 +93,9 @@ std::string option_cases() {
 std::string value_cases(const worker::KeyTable& table) {
   std::map<std::string, std::string> words;
   for (const worker::Key& key : table.keys()) {
-    if (const auto* choice = std::get_if<worker::OneOf>(&key.row.type))
-      words[key.row.name] = sweep::joined(choice->words, " ");
-    if (std::holds_alternative<worker::Flag>(key.row.type)) words[key.row.name] = "true false";
+    if (const auto* choice = std::get_if<worker::OneOf>(&key.type))
+      words[key.name] = sweep::joined(choice->words, " ");
+    if (std::holds_alternative<worker::Flag>(key.type)) words[key.name] = "true false";
   }
   std::string lines;
   for (const auto& [key, values] : words)

@@ -66,10 +66,8 @@ void add_range(analysis::JsonLine& line, const worker::KeyType& type) {
 }
 
 void print_markdown_row(const Key& key, std::ostream& out) {
-  const worker::KeyRow& row = key.row;
-  out << "| `" << row.name << "` | " << default_in_words(row) << " | " << values_in_words(row.type)
-      << (row.unit.empty() ? "" : " " + row.unit) << " | " << row.says << " | "
-      << key.where.in_words() << " |\n";
+  out << "| `" << key.name << "` | " << default_in_words(key) << " | " << values_in_words(key)
+      << " | " << key.says << " | " << worker::in_words(key.where) << " |\n";
 }
 
 std::string section_of(const std::string& name) {
@@ -79,44 +77,43 @@ std::string section_of(const std::string& name) {
 
 }  // namespace
 
-std::string values_in_words(const worker::KeyType& type) { return std::visit(InWords(), type); }
+std::string values_in_words(const Key& key) {
+  return std::visit(InWords(), key.type) + (key.unit().empty() ? "" : " " + key.unit());
+}
 
-std::string default_in_words(const worker::KeyRow& row) {
-  if (row.fallback.kind == Default::Kind::required) return "required";
-  if (row.fallback.kind != Default::Kind::value) return row.fallback.text;
-  return row.fallback.text + (row.unit.empty() ? "" : " " + row.unit);
+std::string default_in_words(const Key& key) {
+  if (key.fallback.kind == Default::Kind::required) return "required";
+  if (key.fallback.kind != Default::Kind::value) return key.fallback.text;
+  return key.fallback.text + (key.unit().empty() ? "" : " " + key.unit());
 }
 
 std::vector<const Key*> keys_with(const worker::KeyTable& table, const std::string& word) {
   std::vector<const Key*> keys;
   for (const Key& key : table.keys())
-    if (key.row.name.find(word) != std::string::npos) keys.push_back(&key);
+    if (key.name.find(word) != std::string::npos) keys.push_back(&key);
   if (!keys.empty()) return keys;
   throw UsageError("no key contains \"" + word + '"' + sweep::suggestion(word, table.names()));
 }
 
 void print_keys(const std::vector<const Key*>& keys, std::ostream& out) {
   for (const Key* key : keys) {
-    const worker::KeyRow& row = key->row;
-    const std::string where = key->where.in_words();
-    const bool is_required = row.fallback.kind == Default::Kind::required;
-    out << row.name << "\n    " << row.says << "\n    " << (is_required ? "" : "default: ")
-        << default_in_words(row) << "; allowed: " << values_in_words(row.type)
-        << (row.unit.empty() ? "" : " " + row.unit) << '\n';
+    const std::string where = worker::in_words(key->where);
+    const bool is_required = key->fallback.kind == Default::Kind::required;
+    out << key->name << "\n    " << key->says << "\n    " << (is_required ? "" : "default: ")
+        << default_in_words(*key) << "; allowed: " << values_in_words(*key) << '\n';
     if (!where.empty()) out << "    counts where " << where << '\n';
   }
 }
 
 void print_keys_json(const std::vector<const Key*>& keys, std::ostream& out) {
   for (const Key* key : keys) {
-    const worker::KeyRow& row = key->row;
     analysis::JsonLine line;
-    line.open('{').key("key").text(row.name).key("type").text(type_name(row.type));
-    line.key("default_kind").text(default_kind(row.fallback.kind));
-    line.key("default").text(row.fallback.text).key("unit").text(row.unit);
-    add_range(line, row.type);
-    line.key("where").text(key->where.in_words()).key("neutral").text(row.neutral);
-    line.key("says").text(row.says).close('}').end_line(out);
+    line.open('{').key("key").text(key->name).key("type").text(type_name(key->type));
+    line.key("default_kind").text(default_kind(key->fallback.kind));
+    line.key("default").text(key->fallback.text).key("unit").text(key->unit());
+    add_range(line, key->type);
+    line.key("where").text(worker::in_words(key->where)).key("neutral").text(key->fallback.neutral);
+    line.key("says").text(key->says).close('}').end_line(out);
   }
 }
 
@@ -130,13 +127,13 @@ void print_keys_markdown(const std::vector<const Key*>& keys, std::ostream& out)
          "This page is written by `kvsweep keys --format md > docs/keys.md`.\n";
   std::vector<std::string> sections;
   for (const Key* key : keys)
-    if (std::ranges::find(sections, section_of(key->row.name)) == sections.end())
-      sections.push_back(section_of(key->row.name));
+    if (std::ranges::find(sections, section_of(key->name)) == sections.end())
+      sections.push_back(section_of(key->name));
   for (const std::string& section : sections) {
     out << "\n## " << (section.empty() ? "Without a section" : '[' + section + ']') << "\n\n"
         << "| key | default | allowed | what it is | counts where |\n|---|---|---|---|---|\n";
     for (const Key* key : keys)
-      if (section_of(key->row.name) == section) print_markdown_row(*key, out);
+      if (section_of(key->name) == section) print_markdown_row(*key, out);
   }
 }
 

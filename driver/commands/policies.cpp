@@ -45,12 +45,12 @@ std::vector<Parameter> parameters_of(const NamedPolicy& policy, worker::Profiles
   const sweep::KeyRules rules = worker::key_rules(profiles);
   std::vector<Parameter> parameters;
   for (const worker::Key& key : worker::sweep_keys().keys()) {
-    const std::string& name = key.row.name;
+    const std::string& name = key.name;
     if (!name.starts_with("policy.") || !rules.counts(cell, name)) continue;
     const auto set = policy.settings.find(name.substr(std::string("policy.").size()));
     const bool from_file = set != policy.settings.end();
     parameters.push_back(
-        {&key, from_file ? sweep::bare_text(set->second.value) : key.row.fallback.text, from_file});
+        {&key, from_file ? sweep::bare_text(set->second.value) : key.fallback.text, from_file});
   }
   return parameters;
 }
@@ -71,9 +71,9 @@ void print_one(const NamedPolicy& policy, worker::Profiles& profiles, std::ostre
   for (const char* column : {"key", "value", "set by", "what it is"})
     table.add_column(column, "", Align::left);
   for (const Parameter& each : parameters_of(policy, profiles)) {
-    const std::string unit = each.key->row.unit.empty() ? "" : " " + each.key->row.unit;
-    table.add_row({each.key->row.name, each.value + unit, each.from_file ? "the file" : "default",
-                   each.key->row.says});
+    const std::string unit = each.key->unit().empty() ? "" : " " + each.key->unit();
+    table.add_row({each.key->name, each.value + unit, each.from_file ? "the file" : "default",
+                   each.key->says});
   }
   out << policy.name << ": " << analysis::terminal_text(policy.sentence) << "\n\n";
   table.print(out);
@@ -84,7 +84,7 @@ void print_json(const NamedPolicy& policy, worker::Profiles& profiles, std::ostr
   line.open('{').key("policy").text(policy.name).key("says").text(policy.sentence);
   line.key("parameters").open('{');
   for (const Parameter& each : parameters_of(policy, profiles))
-    line.key(each.key->row.name).text(each.value);
+    line.key(each.key->name).text(each.value);
   line.close('}').close('}').end_line(out);
 }
 

@@ -10,27 +10,20 @@
 
 using Catch::Matchers::Contains;
 using worker::Key;
-using worker::KeyRow;
 using worker::KeyTable;
 
 namespace {
 
-const KeyRow kPatience = {.name = "test.patience_s",
-                          .type = worker::Real{0, 60},
-                          .fallback = worker::value("5"),
-                          .unit = "s",
-                          .where = "test.mood = calm|tired",
-                          .neutral = "7",
-                          .says = "How long the test waits."};
-const KeyRow kMood = {.name = "test.mood",
-                      .type = worker::OneOf{{"calm", "tired", "angry"}},
-                      .fallback = worker::value("calm"),
-                      .neutral = "angry",
-                      .says = "What the test feels."};
+const Key kPatience = {"test.patience_s", worker::Real{0, 60, "s"},
+                       worker::Default{worker::Default::Kind::value, "5", "7"},
+                       policies::is("test.mood", {"calm", "tired"}), "How long the test waits."};
+const Key kMood = {"test.mood", worker::OneOf{{"calm", "tired", "angry"}},
+                   worker::Default{worker::Default::Kind::value, "calm", "angry"}, worker::kAlways,
+                   "What the test feels."};
 
 /// kvsweep's own table, and two rows more.
 KeyTable table_with_test_rows() {
-  std::vector<KeyRow> rows = worker::sweep_key_rows();
+  std::vector<Key> rows = worker::sweep_key_rows();
   rows.push_back(kMood);
   rows.push_back(kPatience);
   return KeyTable(rows);
@@ -80,19 +73,6 @@ std::string text_of(const std::string& path) {
   std::ostringstream text;
   text << std::ifstream(path).rdbuf();
   return std::move(text).str();
-}
-
-/// The words of a condition that look like keys.
-std::vector<std::string> keys_in(const std::string& condition) {
-  std::istringstream in(condition);
-  std::vector<std::string> keys;
-  for (std::string word; in >> word;) {
-    if (word == "=" || word == "!=")
-      in >> word;  // values
-    else if (word.find('.') != std::string::npos)
-      keys.push_back(word);
-  }
-  return keys;
 }
 
 }  // namespace
@@ -152,30 +132,31 @@ TEST_CASE("a prefix that no key has is refused with the nearest key") {
 
 TEST_CASE("every row has a sentence, a default that it allows, and a condition on known keys") {
   for (const Key& key : worker::sweep_keys().keys()) {
-    const KeyRow& row = key.row;
-    INFO(row.name);
-    CHECK(row.says.ends_with('.'));
-    CHECK(row.says.find('|') == std::string::npos);
-    for (const std::string& other : keys_in(row.where)) {
-      INFO(other);
-      CHECK(worker::sweep_keys().has(other.ends_with(';') ? other.substr(0, other.size() - 1)
-                                                          : other));
-    }
-    if (!key.fallback) continue;
-    const sweep::ParamMap given = {{row.name, {*key.fallback, {"row", 0, 0}}}};
-    const KeyTable alone({KeyRow{.name = row.name, .type = row.type, .says = ""}});
+    INFO(key.name);
+    CHECK(key.says.ends_with('.'));
+    CHECK(key.says.find('|') == std::string::npos);
+    for (const auto& clause : key.where.clauses)
+      for (const policies::KeyTest& test : clause) {
+        INFO(test.key);
+        CHECK((test.key == "backend" || worker::sweep_keys().has(test.key)));
+      }
+    if (!key.usual) continue;
+    const sweep::ParamMap given = {{key.name, {*key.usual, {"row", 0, 0}}}};
+    const KeyTable alone({Key{key.name, key.type, worker::required(), worker::kAlways, ""}});
     worker::ParamBinder in(given, "row", alone);
-    if (std::holds_alternative<worker::Whole>(row.type)) CHECK_NOTHROW(in.integer(row.name));
-    if (std::holds_alternative<worker::Real>(row.type)) CHECK_NOTHROW(in.number(row.name));
-    if (std::holds_alternative<worker::OneOf>(row.type)) CHECK_NOTHROW(in.text(row.name));
+    if (std::holds_alternative<worker::Whole>(key.type)) CHECK_NOTHROW(in.integer(key.name));
+    if (std::holds_alternative<worker::Real>(key.type)) CHECK_NOTHROW(in.number(key.name));
+    if (std::holds_alternative<worker::OneOf>(key.type)) CHECK_NOTHROW(in.text(key.name));
   }
 }
 
 TEST_CASE("a condition depends on the values of other keys and can be put into words") {
-  const worker::KeyCondition condition("a.kind = x|y; a.size != 0 or a.file set");
-  CHECK(condition.in_words() == "a.kind is x or y and (a.size is not 0 or a.file is set)");
+  using policies::is, policies::is_not, policies::is_set;
+  const worker::Condition condition =
+      is("a.kind", {"x", "y"}) && (is_not("a.size", "0") || is_set("a.file"));
+  CHECK(worker::in_words(condition) == "a.kind is x or y and (a.size is not 0 or a.file is set)");
   const auto holds = [&](std::map<std::string, sweep::Value> values) {
-    return condition.holds([&](const std::string& key) -> const sweep::Value* {
+    return worker::holds(condition, [&](const std::string& key) -> const sweep::Value* {
       const auto found = values.find(key);
       return found == values.end() ? nullptr : &found->second;
     });

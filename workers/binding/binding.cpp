@@ -50,15 +50,16 @@ std::string document_of(const sweep::ParamMap& cell) {
 /// needs is only known on the card.
 std::optional<Infeasible> too_large_for_card(const ExperimentConfig& config) {
   if (config.backend != "cuda" || config.transformer->kv_tokens == 0) return std::nullopt;
-  constexpr double kGib = 1024.0 * 1024 * 1024;
   const double pool = static_cast<double>(bytes_per_block(config)) * config.engine.kv.num_blocks;
   const double weights = static_cast<double>(model::weight_bytes(config.model));
   const double memory = static_cast<double>(config.gpu.memory_mib) / 1024;
-  if (pool + weights <= memory * kGib) return std::nullopt;
-  const auto gib = [](double bytes) { return std::to_string(std::llround(bytes / kGib)) + " GiB"; };
+  if (pool + weights <= memory * 0x1p30) return std::nullopt;
+  const auto gib = [](double bytes) {
+    return std::to_string(std::llround(bytes / 0x1p30)) + " GiB";
+  };
   return Infeasible("a KV pool of " + std::to_string(config.transformer->kv_tokens) + " tokens (" +
                     gib(pool) + ") beside the weights of " + config.model.name + " (" +
-                    gib(weights) + ") does not fit into the " + gib(memory * kGib) + " of " +
+                    gib(weights) + ") does not fit into the " + gib(memory * 0x1p30) + " of " +
                     config.gpu.name);
 }
 
@@ -79,11 +80,10 @@ std::optional<Infeasible> too_small_for_tier(const ParamBinder& in,
   const int tokens = chunked ? tier.chunk_tokens : block;
   if (tier.kind == engine::TierKind::none || tier.host_blocks >= tokens / block)
     return std::nullopt;
-  constexpr double kGib = 1024.0 * 1024 * 1024;
   const double bytes = static_cast<double>(bytes_per_block(config)) * (tokens / block);
   const std::string least = in.has("engine.host_kv_tokens")
                                 ? "engine.host_kv_tokens must be at least " + std::to_string(tokens)
-                                : "dram_gib must be at least " + at_least(bytes / kGib) + " GiB";
+                                : "dram_gib must be at least " + at_least(bytes / 0x1p30) + " GiB";
   return Infeasible(least + ", the size of one " + (chunked ? "chunk" : "block") + " of " +
                     std::to_string(tokens) + " tokens, which policy \"" + config.policy_name +
                     "\" stores whole");
@@ -104,7 +104,8 @@ std::optional<Infeasible> infeasible(const ParamBinder& in, const ExperimentConf
 }
 
 /// Tokens of the KV pool that the engine is limited to: the card's own, or that of engine.emulate.
-std::int64_t usual_pool(ParamBinder& in, const ExperimentConfig& config, Profiles& profiles) {
+std::int64_t usual_pool(ParamBinder& in, Profiles& profiles) {
+  const ExperimentConfig& config = in.config;
   if (in.text("engine.emulate").empty()) return backends::kv_pool_tokens(config.gpu, config.model);
   if (in.has("engine.kv_tokens"))
     in.fail("engine.emulate", "names a pool, and so does engine.kv_tokens: give one of them");
@@ -115,8 +116,10 @@ std::int64_t usual_pool(ParamBinder& in, const ExperimentConfig& config, Profile
 
 /// The pool in blocks. On a GPU without engine.kv_tokens it is what the memory has room for; then
 /// the number here, the profile's, is for planning.
-int bind_pool(ParamBinder& in, ExperimentConfig& config, Profiles& profiles, int block_size) {
-  const std::int64_t usual = usual_pool(in, config, profiles);
+void bind_pool(ParamBinder& in, Profiles& profiles) {
+  ExperimentConfig& config = in.config;
+  const int block_size = in.small("engine.block_size");
+  const std::int64_t usual = usual_pool(in, profiles);
   const std::int64_t tokens = in.integer("engine.kv_tokens", usual);
   const std::int64_t blocks = tokens / block_size;
   if (blocks >= kMostOf32Bits) in.fail("engine.kv_tokens", "must give fewer than 2^31 blocks");
@@ -124,18 +127,7 @@ int bind_pool(ParamBinder& in, ExperimentConfig& config, Profiles& profiles, int
   if (config.backend == "cuda" && !measured) config.transformer->kv_tokens = tokens;
   if (config.backend != "cpu" && in.has("engine.kv_tokens") && tokens != usual)
     config.changed_pool = "engine.kv_tokens=" + std::to_string(tokens);
-  return static_cast<int>(blocks) + 1;  // and the null block
-}
-
-engine::EngineConfig bind_engine(ParamBinder& in, ExperimentConfig& config, Profiles& profiles) {
-  engine::EngineConfig engine;
-  engine.kv.block_size = in.small("engine.block_size");
-  engine.scheduler = bind_scheduler(in, config.model);
-  engine.kv.prefix_caching = bind_prefix_caching(in, engine.scheduler);
-  engine.kv.num_blocks = bind_pool(in, config, profiles, engine.kv.block_size);
-  bind_watermark(in, engine);
-  engine.async_scheduling = in.boolean("engine.async_scheduling");
-  return engine;
+  config.engine.kv.num_blocks = static_cast<int>(blocks) + 1;  // and the null block
 }
 
 /// What the jobs depend on, and whether they are accepted; arrivals apart.
@@ -157,7 +149,8 @@ backends::CostScale bind_scale(ParamBinder& in, const std::string& backend) {
 }
 
 /// Puts the constants of a server, as it schedules in this cell, in place of this engine's.
-void use_steps_of(ParamBinder& in, const std::string& server, ExperimentConfig& config) {
+void use_steps_of(ParamBinder& in, const std::string& server) {
+  ExperimentConfig& config = in.config;
   if (config.cost_model != "measured") in.fail("sim.server", "needs sim.cost_model \"measured\"");
   const auto& known = config.gpu.servers;
   const auto found = known.find(server + (config.engine.async_scheduling ? ".async" : ".sync"));
@@ -174,39 +167,41 @@ void use_steps_of(ParamBinder& in, const std::string& server, ExperimentConfig& 
                             (names.empty() ? "none" : sweep::joined(names)));
 }
 
-ExperimentConfig bind_experiment(ParamBinder& in, const std::string& backend, Profiles& profiles) {
-  ExperimentConfig config;
-  config.backend = backend;
+void bind_experiment(ParamBinder& in, Profiles& profiles) {
+  ExperimentConfig& config = in.config;
   config.gpu = in.profile("gpu", [&](const std::string& name) { return profiles.gpu(name); });
   const model::ModelConfig model =
       in.profile("model", [&](const std::string& name) { return profiles.model_config(name); });
   config.model = model.shape;
-  config.gpu = backends::scaled(config.gpu, bind_scale(in, backend));
+  config.gpu = backends::scaled(config.gpu, bind_scale(in, config.backend));
+  const bool is_sim = config.backend == "sim";
   const std::string server = in.text("sim.server");
-  const bool is_server = server != "none" && backend == "sim";
+  const bool is_server = server != "none" && is_sim;
   config.cost_model =
       in.text("sim.cost_model",
               is_server ? "measured" : backends::usual_cost_model(config.gpu, config.model));
-  if (backend != "sim") config.cost_model = "kernels";  // what policies are told of the card
-  config.transformer = bind_transformer(in, backend, model, profiles);
-  config.engine = bind_engine(in, config, profiles);
-  if (is_server) use_steps_of(in, server, config);
-  const int vocabulary = config.transformer ? model.shape.vocab : 0;
-  config.workload = bind_workload(in, config, vocabulary);
+  if (!is_sim) config.cost_model = "kernels";  // what policies are told of the card
+  bind_transformer(in, model, profiles);
+  bind_scheduler(in);
+  bind_prefix_caching(in);
+  bind_pool(in, profiles);
+  bind_watermark(in);
+  bind_workload(in, config.transformer ? model.shape.vocab : 0);
+  in.take_all();
+  if (is_server) use_steps_of(in, server);
   config.policy_name = in.text("policy");
-  config.policy = bind_policy(in, config.engine);
+  bind_policy(in);
+  bind_tier(in);
   config.engine.kv.partial_blocks_first = config.policy.eviction == "partial_first" || is_server ||
                                           config.engine.scheduler.version == engine::Version::v0_33;
-  config.link = bind_tier(in, config);
   if (config.engine.tier.kind == engine::TierKind::offload && !config.engine.tier.by_touches &&
       config.policy.host_eviction == "arc") {
     config.engine.tier.arc = true;  // which counts uses by requests
     config.policy.host_eviction = "lru";
   }
-  config.access_log = bind_access_log(in, config);
+  bind_access_log(in);
   // The host works while the device computes, so that no step waits for it.
   if (config.engine.async_scheduling) config.gpu.kernels.step_overhead_us = 0;
-  return config;
 }
 
 void check_order(const ParamBinder& in, const ExperimentConfig& config) {
@@ -300,35 +295,38 @@ void record_constants(ParamBinder& in, const ExperimentConfig& config) {
 BoundCell bind(const sweep::ParamMap& written, const std::string& backend,
                std::int64_t arrival_seed, Profiles& profiles) {
   refuse_secrets(written);
-  if (backend == "server") {
-    BoundCell bound = bind_server_cell(written, document_of(written), arrival_seed, profiles);
-    bound.config.workload.content_key = content_key(bound.identity);
-    return bound;
-  }
+  if (backend == "server")
+    return bind_server_cell(written, document_of(written), arrival_seed, profiles);
   const sweep::ParamMap cell = without_server(written);
   if (const std::string profile = profile_without_policy(written); !profile.empty())
     throw Infeasible("not modelled: the profile " + profile +
                      " names no policy (sim) that stands for it on backend " + backend);
   const sweep::ParamMap params = with_policy_profile(cell, profiles);
   ParamBinder in(params, document_of(cell));
-  in.record("backend", backend);
+  in.record_backend(backend);
   in.record("schema", sweep::kSchema);
   in.record("repeat.seed", arrival_seed);
-  BoundCell bound;
-  bound.config = bind_experiment(in, backend, profiles);
-  set_arrival_seed(bound.config, arrival_seed);
-  in.record("engine_abi", engine_abi(bound.config));
-  const std::optional<Infeasible> problem = infeasible(in, bound.config);
-  check_order(in, bound.config);
-  check_eviction(in, bound.config);
-  check_prefetch(in, bound.config);
+  bind_experiment(in, profiles);
+  set_arrival_seed(in.config, arrival_seed);
+  in.record("engine_abi", engine_abi(in.config));
+  const std::optional<Infeasible> problem = infeasible(in, in.config);
+  check_order(in, in.config);
+  check_eviction(in, in.config);
+  check_prefetch(in, in.config);
   in.reject_unknown();
-  if (backend == "sim") record_constants(in, bound.config);
-  require_built(bound.config);
+  if (backend == "sim") record_constants(in, in.config);
+  require_built(in.config);
   if (problem) throw *problem;
+  BoundCell bound = bound_cell(in);
+  bound.policy_changes = policy_changes(cell, bound, profiles);
+  return bound;
+}
+
+BoundCell bound_cell(ParamBinder& in) {
+  BoundCell bound;
   bound.identity = in.identity();
   bound.counting = in.counting();
-  bound.policy_changes = policy_changes(cell, bound, profiles);
+  bound.config = std::move(in.config);
   bound.config.workload.content_key = content_key(bound.identity);
   return bound;
 }

@@ -14,16 +14,22 @@
 
 #include "sweeps/spec/params.hpp"
 #include "workers/binding/key_condition.hpp"
+#include "workers/cell/experiment.hpp"
 
 namespace worker {
+
+/// Puts a key's value where an experiment has it.
+using Store = void (*)(ExperimentConfig& config, const sweep::Value& value);
 
 // What a key holds.
 struct Flag {};
 struct Whole {
   std::int64_t min, max;
+  const char* unit = "";
 };
 struct Real {
   double min, max;
+  const char* unit = "";
 };
 struct AnyText {};
 struct OneOf {
@@ -51,11 +57,20 @@ struct Default {
   };
   Kind kind = Kind::required;
   std::string text = {};
+  std::string neutral = {};  // the value at which a key is left out of a cell's identity: keys
+                             // added with one leave the identity of other cells as it was
+  bool identifies = true;    // false: the key is no part of a cell's identity
 };
 inline Default required() { return {}; }
 inline Default optional(const char* meaning) { return {Default::Kind::optional, meaning}; }
 inline Default value(const char* text) { return {Default::Kind::value, text}; }
+inline Default neutral(const char* text) { return {Default::Kind::value, text, text}; }
 inline Default computed(const char* how) { return {Default::Kind::computed, how}; }
+inline Default no_identity(Default fallback) {
+  fallback.identifies = false;
+  return fallback;
+}
+inline const Condition kAlways;
 
 /// Hashes names by their length and the eight bytes at each end, in which they differ.
 struct NameHash {
@@ -72,26 +87,17 @@ struct NameHash {
 
 /// One key of a sweep file as it counts under one condition. A name may have several rows; their
 /// conditions exclude each other.
-struct KeyRow {
+struct Key {
   std::string name;
   KeyType type;
-  Default fallback = required();
-  std::string unit = {};
-  std::string where = {};    // a KeyCondition; empty: always
-  std::string neutral = {};  // the value at which it is left out of a cell's identity; keys added
-                             // with one leave the identity of other cells as it was
-  std::string says;          // one sentence of documentation
-};
+  Default fallback;
+  Condition where;
+  std::string says;       // one sentence of documentation
+  Store store = nullptr;  // null: binding takes the key by itself
 
-/// A row with its texts read.
-struct Key {
-  explicit Key(KeyRow written);
-
-  KeyRow row;
-  KeyCondition where;
-  std::optional<sweep::Value> fallback;  // where it is a value
-  std::optional<sweep::Value> neutral;
-
+  std::string unit() const;
+  /// The default and the neutral value, where they are values; the table reads them.
+  std::optional<sweep::Value> usual{}, neutral{};
   /// What enters the identity, where the row counts.
   bool identifies(const sweep::Value& value) const;
 };
@@ -99,7 +105,7 @@ struct Key {
 /// Every key that a sweep file may set.
 class KeyTable {
  public:
-  explicit KeyTable(const std::vector<KeyRow>& rows);
+  explicit KeyTable(std::vector<Key> rows);
 
   /// In the order of the documentation.
   const std::vector<Key>& keys() const { return keys_; }
@@ -127,7 +133,7 @@ class KeyTable {
 };
 
 /// The rows of kvsweep's own table.
-std::vector<KeyRow> sweep_key_rows();
+std::vector<Key> sweep_key_rows();
 /// The table of them.
 const KeyTable& sweep_keys();
 

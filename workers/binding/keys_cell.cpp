@@ -1,136 +1,79 @@
 #include "workers/backends/sim/cost_model.hpp"
-#include "workers/binding/key_rows.hpp"
+#include "workers/binding/stores.hpp"
 #include "workers/model/weights.hpp"
 
 namespace worker {
 namespace {
 
-constexpr const char* kOnSimulatedTier =
-    "backend = sim; policy.tier != none or policy.preemption != recompute";
-constexpr const char* kWhereLogged = "record.access_log = true";
+const Condition kOnSimulatedTier =
+    is("backend", {"sim"}) &&
+    (is_not("policy.tier", "none") || is_not("policy.preemption", "recompute"));
+const Condition kWhereLogged = is("record.access_log", {"true"});
 
-std::vector<KeyRow> rows_of_hardware() {
+std::vector<Key> rows_of_hardware() {
   return {
-      {.name = "gpu",
-       .type = ProfileIn{"gpus"},
-       .says = "The SKU that the cell is about: exact GPU model, memory size and form factor."},
-      {.name = "model",
-       .type = ProfileIn{"models"},
-       .fallback = value("llama-3.1-8b"),
-       .says = "The model that is served."},
-      {.name = "weights.checkpoint",
-       .type = FolderPath{},
-       .fallback = optional("random weights"),
-       .where = "backend != sim",
-       .says = "Hugging Face folder whose config.json and tensors are those of the model; its "
-               "weights count, not its path."},
-      {.name = "weights.seed",
-       .type = Whole{0, kMostOf64Bits},
-       .fallback = value("1"),
-       .where = "backend != sim; weights.checkpoint unset",
-       .says = "Seed of random weights."},
-      {.name = "weights.distribution",
-       .type = OneOf{model::distribution_names()},
-       .fallback = value("uniform"),
-       .where = "backend != sim; weights.checkpoint unset",
-       .neutral = "uniform",
-       .says = "Distribution of random weights; heavy_tailed: one in 64 is eight times as wide."},
-      {.name = "sim.cost_model",
-       .type = OneOf{backends::cost_model_names()},
-       .fallback = computed("measured where the card has constants for the model, else kernels"),
-       .where = "backend = sim",
-       .says = "Where step times come from: bytes and FLOP of the kernels on the card, or "
-               "constants that were published or measured for the card and model."},
-      {.name = "sim.server",
-       .type = AnyText{},
-       .fallback = value("none"),
-       .where = "backend = sim",
-       .neutral = "none",
-       .says =
-           "A server whose steps the cost model measured follows in place of this engine's, and "
-           "whose connector policy.tier offload is: its name in the card's profile, as vllm "
-           "0.26."},
-      {.name = "sim.link",
-       .type = OneOf{{"card", "infinite"}},
-       .fallback = value("card"),
-       .where = kOnSimulatedTier,
-       .neutral = "card",
-       .says = "Bandwidth of the host link: that of the card's profile, or infinite, so that "
-               "copies take no time."},
-      {.name = "sim.block_copy_us",
-       .type = Real{0, 1e6},
-       .fallback = value("0"),
-       .unit = "us",
-       .where = kOnSimulatedTier,
-       .neutral = "0",
-       .says = "Time that each copied block takes beyond its bytes over the link."},
-      {.name = "sim.fixed_scale",
-       .type = Real{0.1, 10},
-       .fallback = value("1"),
-       .where = "backend = sim",
-       .neutral = "1",
-       .says = "Factor on the constants of a step's time that do not grow with its tokens: "
-               "intercepts and launches."},
-      {.name = "sim.token_scale",
-       .type = Real{0.1, 10},
-       .fallback = value("1"),
-       .where = "backend = sim",
-       .neutral = "1",
-       .says = "Factor on the constants that grow with tokens, KV read and bytes of weights."},
-      {.name = "sim.tier_scale",
-       .type = Real{0.1, 10},
-       .fallback = value("1"),
-       .where = kOnSimulatedTier,
-       .neutral = "1",
-       .says = "Factor on the time of copies over the host link and on policy.schedule_cost_s and "
-               "policy.save_cost_s."},
+      {"gpu", ProfileIn{"gpus"}, required(), kAlways,
+       "The SKU that the cell is about: exact GPU model, memory size and form factor."},
+      {"model", ProfileIn{"models"}, value("llama-3.1-8b"), kAlways, "The model that is served."},
+      {"weights.checkpoint", FolderPath{}, optional("random weights"), is_not("backend", "sim"),
+       "Hugging Face folder whose config.json and tensors are those of the model; its weights "
+       "count, not its path."},
+      {"weights.seed", Whole{0, kMostOf64Bits}, value("1"),
+       is_not("backend", "sim") && is_unset("weights.checkpoint"), "Seed of random weights.",
+       in_model<&Transformer::seed>},
+      {"weights.distribution", OneOf{model::distribution_names()}, neutral("uniform"),
+       is_not("backend", "sim") && is_unset("weights.checkpoint"),
+       "Distribution of random weights; heavy_tailed: one in 64 is eight times as wide.",
+       [](C& config, const Value& value) {
+         config.transformer->distribution = model::distribution_named(std::get<std::string>(value));
+       }},
+      {"sim.cost_model", OneOf{backends::cost_model_names()},
+       computed("measured where the card has constants for the model, else kernels"),
+       is("backend", {"sim"}),
+       "Where step times come from: bytes and FLOP of the kernels on the card, or constants that "
+       "were published or measured for the card and model."},
+      {"sim.server", AnyText{}, neutral("none"), is("backend", {"sim"}),
+       "A server whose steps the cost model measured follows in place of this engine's, and whose "
+       "connector policy.tier offload is: its name in the card's profile, as vllm 0.26."},
+      {"sim.link", OneOf{{"card", "infinite"}}, neutral("card"), kOnSimulatedTier,
+       "Bandwidth of the host link: that of the card's profile, or infinite, so that copies take "
+       "no time.",
+       [](C& config, const Value& value) { config.link.infinite = is_word(value, "infinite"); }},
+      {"sim.block_copy_us", Real{0, 1e6, "us"}, neutral("0"), kOnSimulatedTier,
+       "Time that each copied block takes beyond its bytes over the link.",
+       to<&C::link, &HostLink::block_us>},
+      {"sim.fixed_scale", Real{0.1, 10}, neutral("1"), is("backend", {"sim"}),
+       "Factor on the constants of a step's time that do not grow with its tokens: intercepts and "
+       "launches."},
+      {"sim.token_scale", Real{0.1, 10}, neutral("1"), is("backend", {"sim"}),
+       "Factor on the constants that grow with tokens, KV read and bytes of weights."},
+      {"sim.tier_scale", Real{0.1, 10}, neutral("1"), kOnSimulatedTier,
+       "Factor on the time of copies over the host link and on policy.schedule_cost_s and "
+       "policy.save_cost_s."},
   };
 }
 
-std::vector<KeyRow> rows_of_records() {
+std::vector<Key> rows_of_records() {
   return {
-      {.name = "record.access_log",
-       .type = Flag{},
-       .fallback = value("false"),
-       .neutral = "false",
-       .says = "Records every access of attention to the KV cache (docs/access-log.md); needs "
-               "backend cpu or cuda."},
-      {.name = "record.access_layers",
-       .type = AnyText{},
-       .fallback = value("0"),
-       .where = kWhereLogged,
-       .says = "Layers whose accesses are recorded, as \"0,4-7\" or \"all\"."},
-      {.name = "record.access_heads",
-       .type = AnyText{},
-       .fallback = value("all"),
-       .where = kWhereLogged,
-       .says = "KV heads whose accesses are recorded, in the same form."},
-      {.name = "record.access_steps",
-       .type = AnyText{},
-       .fallback = value("all"),
-       .where = kWhereLogged,
-       .says = "Engine steps whose accesses are recorded, in the same form."},
-      {.name = "record.access_max_records",
-       .type = Whole{1, std::int64_t{1} << 40},
-       .fallback = value("20000000"),
-       .unit = "records",
-       .where = kWhereLogged,
-       .says = "Logging stops before the step that would exceed this number of records."},
-      {.name = "record.access_fence_writes",
-       .type = Flag{},
-       .fallback = value("false"),
-       .where = kWhereLogged,
-       .says = "Times a memory fence behind each write, so that durations of writes include "
-               "reaching memory; it slows what is measured."},
+      {"record.access_log", Flag{}, neutral("false"), kAlways,
+       "Records every access of attention to the KV cache (docs/access-log.md); needs backend cpu "
+       "or cuda."},
+      {"record.access_layers", AnyText{}, value("0"), kWhereLogged,
+       "Layers whose accesses are recorded, as \"0,4-7\" or \"all\"."},
+      {"record.access_heads", AnyText{}, value("all"), kWhereLogged,
+       "KV heads whose accesses are recorded, in the same form."},
+      {"record.access_steps", AnyText{}, value("all"), kWhereLogged,
+       "Engine steps whose accesses are recorded, in the same form."},
+      {"record.access_max_records", Whole{1, std::int64_t{1} << 40, "records"}, value("20000000"),
+       kWhereLogged, "Logging stops before the step that would exceed this number of records."},
+      {"record.access_fence_writes", Flag{}, value("false"), kWhereLogged,
+       "Times a memory fence behind each write, so that durations of writes include reaching "
+       "memory; it slows what is measured."},
   };
 }
 
 }  // namespace
 
-std::vector<KeyRow> rows_of_cell() {
-  std::vector<KeyRow> rows = rows_of_hardware();
-  for (KeyRow& row : rows_of_records()) rows.push_back(std::move(row));
-  return rows;
-}
+std::vector<Key> rows_of_cell() { return rows_in({rows_of_hardware(), rows_of_records()}); }
 
 }  // namespace worker

@@ -6,88 +6,101 @@
 
 namespace worker {
 
-const sweep::Value* ParamBinder::value_of(const std::string& key) const {
-  const auto found = values_.find(key);
-  if (found != values_.end()) return &found->second;
-  const auto fact = facts_.find(key);
-  return fact != facts_.end() ? &fact->second : nullptr;
+namespace {
+
+/// Keys of one kind of workload or of plugins: beside another they are an error.
+bool must_count(const std::string& key) {
+  return key == "jps" || key.starts_with("workload.") || key.starts_with("policy.plugin");
 }
 
-const Key* ParamBinder::counting(std::string_view key) const {
+/// What a key of the type is where it is neither given nor has a default.
+sweep::Value nothing(const KeyType& type) {
+  if (std::holds_alternative<Flag>(type)) return false;
+  if (std::holds_alternative<Whole>(type)) return std::int64_t{0};
+  if (std::holds_alternative<Real>(type)) return 0.0;
+  return std::string();
+}
+
+bool has_value(const Key& key) {
+  return key.fallback.kind == Default::Kind::value || key.fallback.kind == Default::Kind::computed;
+}
+
+}  // namespace
+
+bool ParamBinder::is_bound_here(const std::string& key) const {
+  return !on_server_ || key == "jps" || key.starts_with("workload.") || key.starts_with("server.");
+}
+
+const sweep::Value* ParamBinder::value_of(const std::string& key) {
+  const auto find = [&]() -> const sweep::Value* {
+    const auto found = values_.find(key);
+    return found != values_.end() ? &found->second : nullptr;
+  };
+  if (const sweep::Value* value = find()) return value;
+  const auto fact = facts_.find(key);
+  if (fact != facts_.end()) return &fact->second;
+  // A condition may look at its own key, or two at each other's: the first to be taken counts.
+  if (!table_.has(key) || taken_.contains(key) || !is_bound_here(key)) return nullptr;
+  const Key& row = table_.first_row(key);
+  const bool is_path =
+      std::holds_alternative<FilePath>(row.type) || std::holds_alternative<FolderPath>(row.type);
+  if (is_path || row.fallback.kind == Default::Kind::computed) return nullptr;
+  take_value(key, {});
+  return find();
+}
+
+const Key* ParamBinder::counting(std::string_view key) {
   return table_.counting(key, [this](const std::string& other) { return value_of(other); });
 }
 
 /// The row that counts, and otherwise the first. Throws when one counts that must be given and is
 /// not.
-const Key& ParamBinder::key_of(const std::string& key) const {
-  const Key* counts = counting(key);
+const Key& ParamBinder::row_of(const std::string& key, const Key* counts) {
   if (counts == nullptr) return table_.first_row(key);
-  if (counts->row.fallback.kind == Default::Kind::required && !has(key)) {
+  if (counts->fallback.kind == Default::Kind::required && !has(key)) {
     const std::string where =
-        counts->where.reasons([this](const std::string& other) { return value_of(other); });
+        reasons(counts->where, [this](const std::string& other) { return value_of(other); });
     require(key, where.empty() ? "" : "; it must be given where " + where);
   }
   return *counts;
 }
 
-template <class T>
-T ParamBinder::fallback(const Key& key, const std::optional<T>& computed) const {
-  if (key.fallback && !computed) return std::get<T>(*key.fallback);
-  return computed.value_or(T{});
+sweep::Value ParamBinder::read(const Key& key, const sweep::Value& usual) {
+  const std::string& name = key.name;
+  if (std::holds_alternative<Flag>(key.type)) return reader_.boolean(name, std::get<bool>(usual));
+  if (const auto* whole = std::get_if<Whole>(&key.type))
+    return reader_.integer(name, std::get<std::int64_t>(usual), whole->min, whole->max);
+  if (const auto* real = std::get_if<Real>(&key.type))
+    return reader_.number(name, std::get<double>(usual), real->min, real->max);
+  const auto* choices = std::get_if<OneOf>(&key.type);
+  const std::string& text = std::get<std::string>(usual);
+  return choices != nullptr ? reader_.choice(name, text, choices->words) : reader_.text(name, text);
 }
 
-template <class T>
-T ParamBinder::keep(const Key& key, T value) {
-  const bool has_default = key.row.fallback.kind == Default::Kind::value ||
-                           key.row.fallback.kind == Default::Kind::computed;
-  if (has_default || has(key.row.name)) values_[key.row.name] = value;
+sweep::Value ParamBinder::take_value(const std::string& key, std::optional<sweep::Value> computed) {
+  taken_.insert(table_.first_row(key).name);
+  return take_row(key, counting(key), std::move(computed));
+}
+
+sweep::Value ParamBinder::take_row(const std::string& key, const Key* counts,
+                                   std::optional<sweep::Value> computed) {
+  const Key& row = row_of(key, counts);
+  if (!computed) computed = row.usual ? *row.usual : nothing(row.type);
+  sweep::Value value = read(row, *computed);
+  if (!has_value(row) && !has(key)) return value;
+  values_[row.name] = value;
+  if (counts != nullptr && row.store != nullptr) row.store(config, value);
   return value;
 }
 
-bool ParamBinder::boolean(const std::string& key, std::optional<bool> computed) {
-  const Key& row = key_of(key);
-  return keep(row, reader_.boolean(key, fallback(row, computed)));
-}
-
-std::int64_t ParamBinder::integer(const std::string& key, std::optional<std::int64_t> computed) {
-  const Key& row = key_of(key);
-  const auto [min, max] = std::get<Whole>(row.row.type);
-  return keep(row, reader_.integer(key, fallback(row, computed), min, max));
-}
-
-double ParamBinder::number(const std::string& key) {
-  const Key& row = key_of(key);
-  const auto [min, max] = std::get<Real>(row.row.type);
-  return keep(row, reader_.number(key, fallback<double>(row, {}), min, max));
-}
-
-std::string ParamBinder::text(const std::string& key, const std::string& computed) {
-  const Key& row = key_of(key);
-  const auto* choices = std::get_if<OneOf>(&row.row.type);
-  const std::string usual =
-      fallback(row, computed.empty() ? std::nullopt : std::optional(computed));
-  return keep(row, choices != nullptr ? reader_.choice(key, usual, choices->words)
-                                      : reader_.text(key, usual));
-}
-
-std::string ParamBinder::unrecorded_text(const std::string& key) {
-  return reader_.text(key, fallback<std::string>(key_of(key), {}));
-}
-
-double ParamBinder::unrecorded_number(const std::string& key) {
-  const Key& row = key_of(key);
-  const auto [min, max] = std::get<Real>(row.row.type);
-  return reader_.number(key, fallback<double>(row, {}), min, max);
-}
-
-std::optional<int> ParamBinder::optional_small(const std::string& key) {
-  const int value = small(key);
-  return has(key) ? std::optional(value) : std::nullopt;
-}
-
-std::optional<double> ParamBinder::optional_number(const std::string& key) {
-  const double value = number(key);
-  return has(key) ? std::optional(value) : std::nullopt;
+void ParamBinder::take_all() {
+  for (const std::string& name : table_.names()) {
+    const Key& first = table_.first_row(name);
+    if (first.store == nullptr || !is_bound_here(name) || !taken_.insert(first.name).second)
+      continue;
+    const Key* counts = counting(name);
+    if (counts != nullptr || !must_count(name)) take_row(name, counts, {});
+  }
 }
 
 void ParamBinder::refuse(const std::string& key, const std::string& message) const {
@@ -95,8 +108,7 @@ void ParamBinder::refuse(const std::string& key, const std::string& message) con
 }
 
 /// Behind "names no file": where it was looked for, if that is not what is written.
-void ParamBinder::fail_path(const std::string& key, const char* problem,
-                            const std::string& path) const {
+void ParamBinder::fail_path(const std::string& key, const char* problem, const std::string& path) {
   const sweep::Value* written = value_of(key);
   const bool differs = written == nullptr || !sweep::same_value(*written, path);
   reader_.fail(key, problem + (differs ? ": there is no " + path : ""));
@@ -141,7 +153,7 @@ static bool is_rate(const std::string& key) {
   return std::ranges::find(kNames, key.substr(key.rfind('.') + 1)) != kNames.end();
 }
 
-void ParamBinder::reject_unknown() const {
+void ParamBinder::reject_unknown() {
   for (const auto& [key, param] : params_) {
     if (reader_.asked(key)) continue;
     if (!table_.has(key)) {
@@ -160,7 +172,7 @@ void ParamBinder::reject_unknown() const {
   reader_.reject_unknown();
 }
 
-std::map<std::string, sweep::Value> ParamBinder::identity() const {
+std::map<std::string, sweep::Value> ParamBinder::identity() {
   std::map<std::string, sweep::Value> identity = facts_;
   for (const auto& [name, value] : values_) {
     const Key* key = counting(name);
@@ -169,7 +181,7 @@ std::map<std::string, sweep::Value> ParamBinder::identity() const {
   return identity;
 }
 
-std::set<std::string> ParamBinder::counting() const {
+std::set<std::string> ParamBinder::counting() {
   std::set<std::string> names;
   for (const auto& [name, param] : params_)
     if (reader_.asked(name) && counting(name) != nullptr) names.insert(name);

@@ -1,7 +1,6 @@
 #pragma once
 #include <array>
 #include <cstddef>
-#include <filesystem>
 #include <map>
 #include <memory_resource>
 #include <optional>
@@ -9,6 +8,8 @@
 #include <string>
 #include <string_view>
 #include <unordered_map>
+#include <unordered_set>
+#include <vector>
 
 #include "sweeps/spec/params.hpp"
 #include "workers/binding/keys.hpp"
@@ -16,10 +17,10 @@
 
 namespace worker {
 
-/// Takes typed values out of a cell's parameters. The key table gives type, range and default, and
-/// which values are part of the cell's identity. The caller passes defaults that the table calls
-/// computed. If a key has several rows, the keys in their conditions must be taken first. All
-/// functions throw sweep::SpecError at the value's place.
+/// Takes typed values out of a cell's parameters. The key table gives type, range and default, the
+/// member of `config` that has the value, and which values are part of the cell's identity. The
+/// caller passes defaults that the table calls computed; a key whose condition names one is taken
+/// after it. All functions throw sweep::SpecError at the value's place.
 class ParamBinder {
  public:
   /// `document` is named in messages about missing keys. `params` and `table` must outlive this.
@@ -28,6 +29,8 @@ class ParamBinder {
       : params_(params), table_(table), reader_(params, document, &table.names()) {
     values_.reserve(table.names().size());
   }
+
+  ExperimentConfig config;
 
   bool has(const std::string& key) const { return reader_.has(key); }
   /// Throws if the key is missing; `why` is appended to the message.
@@ -40,25 +43,30 @@ class ParamBinder {
   /// Throws at the key's place, without the value: for messages that name it.
   [[noreturn]] void refuse(const std::string& key, const std::string& message) const;
   /// Refuses keys that are not in the table, and those that were not taken.
-  void reject_unknown() const;
+  void reject_unknown();
 
-  bool boolean(const std::string& key, std::optional<bool> computed = {});
-  std::int64_t integer(const std::string& key, std::optional<std::int64_t> computed = {});
+  /// Takes every key that has a member and was not taken, except those that only another workload
+  /// or plugin would use.
+  void take_all();
+  bool boolean(const std::string& key, std::optional<bool> computed = {}) {
+    return take<bool>(key, computed);
+  }
+  std::int64_t integer(const std::string& key, std::optional<std::int64_t> computed = {}) {
+    return take<std::int64_t>(key, computed);
+  }
   int small(const std::string& key, std::optional<std::int64_t> computed = {}) {
     return static_cast<int>(integer(key, computed));
   }
-  double number(const std::string& key);
+  double number(const std::string& key) { return take<double>(key, {}); }
   /// A key whose value is any text, one of several words, or a profile's name.
-  std::string text(const std::string& key, const std::string& computed = "");
-  /// A key that is no part of the identity, or whose record() differs from what is written.
-  std::string unrecorded_text(const std::string& key);
-  double unrecorded_number(const std::string& key);
+  std::string text(const std::string& key, std::optional<std::string> computed = {}) {
+    return take<std::string>(key, std::move(computed));
+  }
+  /// A value of any type.
+  sweep::Value value(const std::string& key) { return take_value(key, {}); }
   /// The value of a key that is not in the table; the caller must record() it.
   const sweep::Value& free(const std::string& key) { return reader_.value(key); }
   bool asked(const std::string& key) const { return reader_.asked(key); }
-  /// For keys whose absence means something that no value does.
-  std::optional<int> optional_small(const std::string& key);
-  std::optional<double> optional_number(const std::string& key);
 
   /// A path, made absolute; empty when absent. The identity has the digest of the file's content
   /// instead of the path.
@@ -82,22 +90,35 @@ class ParamBinder {
 
   /// Adds a part of the identity that is not a key.
   void record(const std::string& key, sweep::Value value) { facts_[key] = std::move(value); }
+  /// The part "backend". A server gets no key of another backend unless it is asked for one.
+  void record_backend(const std::string& backend) {
+    on_server_ = backend == "server";
+    config.backend = backend;
+    record("backend", backend);
+  }
   /// The recorded parts, and the values taken that count.
-  std::map<std::string, sweep::Value> identity() const;
+  std::map<std::string, sweep::Value> identity();
   /// The keys given that count, whatever their values.
-  std::set<std::string> counting() const;
+  std::set<std::string> counting();
 
  private:
-  const sweep::Value* value_of(const std::string& key) const;
-  const Key* counting(std::string_view key) const;
-  const Key& key_of(const std::string& key) const;
+  template <class T>
+  T take(const std::string& key, std::optional<T> computed) {
+    std::optional<sweep::Value> usual;
+    if (computed) usual = std::move(*computed);
+    return std::get<T>(take_value(key, std::move(usual)));
+  }
+  sweep::Value take_value(const std::string& key, std::optional<sweep::Value> computed);
+  sweep::Value take_row(const std::string& key, const Key* counts,
+                        std::optional<sweep::Value> computed);
+  sweep::Value read(const Key& key, const sweep::Value& usual);
+  bool is_bound_here(const std::string& key) const;
+  /// Takes the key if nothing but the table decides its default.
+  const sweep::Value* value_of(const std::string& key);
+  const Key* counting(std::string_view key);
+  const Key& row_of(const std::string& key, const Key* counts);
   std::string path_of(const std::string& key);
-  [[noreturn]] void fail_path(const std::string& key, const char* problem,
-                              const std::string& path) const;
-  template <class T>
-  T fallback(const Key& key, const std::optional<T>& computed) const;
-  template <class T>
-  T keep(const Key& key, T value);
+  [[noreturn]] void fail_path(const std::string& key, const char* problem, const std::string& path);
 
   const sweep::ParamMap& params_;
   const KeyTable& table_;
@@ -107,7 +128,9 @@ class ParamBinder {
   std::array<std::byte, 1 << 14> space_;
   std::pmr::monotonic_buffer_resource memory_{space_.data(), space_.size()};
   std::pmr::unordered_map<std::string_view, sweep::Value, NameHash> values_{256, &memory_};
+  std::pmr::unordered_set<std::string_view, NameHash> taken_{256, &memory_};
   std::map<std::string, sweep::Value> facts_;
+  bool on_server_ = false;
 };
 
 }  // namespace worker

@@ -87,7 +87,7 @@ sweep::Value Placeholders::typed(const std::string& key, const std::string& text
   const std::vector<std::string> names = placeholders_in(text);
   const bool whole = names.size() == 1 && text.rfind('{') == 0 && text.find('}') + 1 == text.size();
   if (!whole || names.front() == "model" || kept_.contains(names.front())) return value;
-  const KeyType& type = row_of(names.front()).row.type;
+  const KeyType& type = row_of(names.front()).type;
   if (std::holds_alternative<Flag>(type)) return value == "true";
   if (!std::holds_alternative<Whole>(type) && !std::holds_alternative<Real>(type)) return value;
   std::int64_t number = 0;
@@ -128,24 +128,23 @@ std::string Placeholders::value_of(const std::string& key, const std::string& na
   }
   used_.insert(name);
   const Key& row = row_of(name);
-  if (!in_.has(name) && !row.fallback)
+  if (!in_.has(name) && !row.usual)
     in_.fail(key, what + ", and " + name + " has no value: give it");
-  if (const auto* real = std::get_if<Real>(&row.row.type); real != nullptr || !unit.empty()) {
-    const double value = real != nullptr && row.row.unit == "GiB"
-                             ? converted(in_.number(name), unit)
-                             : (unit.empty() ? in_.number(name) : std::nan(""));
-    if (std::isnan(value))
-      in_.fail(key, "has the placeholder {" + name + ':' + unit +
-                        "}; units are for keys in GiB, and there are gib, gb, mib and bytes");
-    return number_text(value);
+  const bool is_path =
+      std::holds_alternative<FilePath>(row.type) || std::holds_alternative<FolderPath>(row.type);
+  if (is_path && unit.empty()) {
+    const std::string path = in_.file_or_folder(name);
+    return with_paths ? path : '{' + name + '}';
   }
-  if (std::holds_alternative<Flag>(row.row.type)) return in_.boolean(name) ? "true" : "false";
-  if (std::holds_alternative<Whole>(row.row.type)) return std::to_string(in_.integer(name));
-  if (!std::holds_alternative<FilePath>(row.row.type) &&
-      !std::holds_alternative<FolderPath>(row.row.type))
-    return in_.text(name);
-  const std::string path = in_.file_or_folder(name);
-  return with_paths ? path : '{' + name + '}';
+  const sweep::Value value = in_.value(name);
+  const auto* real = std::get_if<double>(&value);
+  const bool is_size = real != nullptr && row.unit() == "GiB";
+  const double in_unit = is_size ? converted(*real, unit) : std::nan("");
+  if (!unit.empty() && std::isnan(in_unit))
+    in_.fail(key, "has the placeholder {" + name + ':' + unit +
+                      "}; units are for keys in GiB, and there are gib, gb, mib and bytes");
+  if (real != nullptr) return number_text(is_size ? in_unit : *real);
+  return sweep::bare_text(value);
 }
 
 std::vector<std::string> shell_words(std::string_view text) {

@@ -23,8 +23,8 @@ void check_exist(const ParamBinder& in, const std::string& key, const backends::
 
 }  // namespace
 
-std::optional<backends::AccessLogOptions> bind_access_log(ParamBinder& in,
-                                                          const ExperimentConfig& config) {
+void bind_access_log(ParamBinder& in) {
+  ExperimentConfig& config = in.config;
   const bool on = in.boolean(kSwitch);
   backends::AccessLogOptions options;
   options.layers = bind_ranges(in, "record.access_layers");
@@ -32,7 +32,7 @@ std::optional<backends::AccessLogOptions> bind_access_log(ParamBinder& in,
   options.steps = bind_ranges(in, "record.access_steps");
   options.max_records = in.integer("record.access_max_records");
   options.fence_writes = in.boolean("record.access_fence_writes");
-  if (!on) return {};
+  if (!on) return;
   if (config.backend == "sim")
     in.fail(kSwitch, "needs backend \"cpu\" or \"cuda\": a cost model accesses nothing");
   if (config.engine.kv.block_size > kernels::kMostLoggedSlots)
@@ -41,7 +41,7 @@ std::optional<backends::AccessLogOptions> bind_access_log(ParamBinder& in,
                          std::to_string(config.engine.kv.block_size));
   check_exist(in, "record.access_layers", options.layers, config.model.layers, "layers");
   check_exist(in, "record.access_heads", options.heads, config.model.kv_heads, "key heads");
-  return options;
+  config.access_log = options;
 }
 
 }  // namespace worker

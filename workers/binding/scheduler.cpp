@@ -37,13 +37,6 @@ void bind_chunks(ParamBinder& in, SchedulerConfig& s, const std::string& name) {
   if (chunking == "off") s.chunk_tokens = 0;
 }
 
-void bind_v1(ParamBinder& in, SchedulerConfig& s, const std::string& name) {
-  if (name == "vllm-0.33") s.version = engine::Version::v0_33;
-  s.adaptive_prefill_threshold = in.boolean("engine.long_prefill_token_threshold_adaptive");
-  s.chunked_prefill = in.boolean("engine.chunked_prefill");
-  s.reserve_full_sequence = in.boolean("engine.reserve_full_sequence");
-}
-
 /// Fixed batches in contiguous buffers, whatever the scheduler.
 void bind_layout(ParamBinder& in, SchedulerConfig& s, const std::string& scheduler) {
   if (in.text("policy.layout") != "contiguous") {
@@ -55,7 +48,6 @@ void bind_layout(ParamBinder& in, SchedulerConfig& s, const std::string& schedul
     in.fail("engine.scheduler", "must be \"v1\" with policy.layout \"contiguous\"");
   s.batching = Batching::fixed;
   s.chunked_prefill = false;
-  s.buffer_output_tokens = in.small("policy.max_new_tokens");
 }
 
 void check_limits(const ParamBinder& in, const SchedulerConfig& s, const model::ModelShape& shape) {
@@ -76,39 +68,40 @@ void check_limits(const ParamBinder& in, const SchedulerConfig& s, const model::
 
 }  // namespace
 
-SchedulerConfig bind_scheduler(ParamBinder& in, const model::ModelShape& shape) {
-  SchedulerConfig s;
+void bind_scheduler(ParamBinder& in) {
+  SchedulerConfig& s = in.config.engine.scheduler;
+  const model::ModelShape& shape = in.config.model;
   const std::string name = in.text("engine.scheduler");
   const bool v1 = name == "v1" || name == "vllm-0.33";
-  s.max_num_batched_tokens = in.small("engine.max_num_batched_tokens");
-  s.max_num_seqs = in.small("engine.max_num_seqs");
+  if (name == "vllm-0.33") s.version = engine::Version::v0_33;
+  in.integer("engine.max_num_batched_tokens");
   int longest = std::min(s.max_model_len, shape.max_context);
-  // The window is the longest prompt where prompts are whole.
+  // Without chunked prefill a prompt must fit into one step's token budget.
   if (!v1) longest = std::min(longest, s.max_num_batched_tokens);
-  s.max_model_len = in.small("engine.max_model_len", longest);
-  s.long_prefill_token_threshold = in.small("engine.long_prefill_token_threshold");
-  if (v1) {
-    bind_v1(in, s, name);
-  } else {
-    bind_vllm_042(in, s, name);
-  }
+  in.integer("engine.max_model_len", longest);
+  for (const char* key : {"engine.max_num_seqs", "engine.long_prefill_token_threshold"})
+    in.integer(key);
+  for (const char* key : {"engine.chunked_prefill", "engine.reserve_full_sequence"})
+    if (v1) in.boolean(key);
+  if (!v1) bind_vllm_042(in, s, name);
   bind_chunks(in, s, name);
   bind_layout(in, s, name);
   check_limits(in, s, shape);
-  return s;
 }
 
-bool bind_prefix_caching(ParamBinder& in, const SchedulerConfig& scheduler) {
-  const bool possible = scheduler.batching == Batching::v1;
-  const bool on = in.boolean("engine.prefix_caching", possible);
+void bind_prefix_caching(ParamBinder& in) {
+  const Batching batching = in.config.engine.scheduler.batching;
+  const bool possible = batching == Batching::v1;
+  bool& on = in.config.engine.kv.prefix_caching;
+  on = in.boolean("engine.prefix_caching", possible);
   if (on && !possible)
-    in.fail("engine.prefix_caching", scheduler.batching == Batching::fixed
+    in.fail("engine.prefix_caching", batching == Batching::fixed
                                          ? "must be false with policy.layout \"contiguous\""
                                          : "must be false with the schedulers of vLLM 0.4.2");
-  return on;
 }
 
-void bind_watermark(ParamBinder& in, engine::EngineConfig& engine) {
+void bind_watermark(ParamBinder& in) {
+  engine::EngineConfig& engine = in.config.engine;
   const double share = in.number("engine.watermark");
   if (engine.scheduler.version == engine::Version::v0_33) {
     engine.scheduler.watermark_blocks = static_cast<int>(share * engine.kv.num_blocks);

@@ -96,14 +96,14 @@ server::Reset bind_reset(ParamBinder& in, const server::ServerConfig& config) {
 /// Takes server.* out of a cell's parameters, placeholders filled.
 class ServerBinder {
  public:
-  ServerBinder(ParamBinder& in, const sweep::ParamMap& params) : in_(in), params_(params) {}
+  ServerBinder(ParamBinder& in, const sweep::ParamMap& params)
+      : in_(in), params_(params), config_(*in.config.server) {}
 
-  server::ServerConfig bind() {
+  void bind() {
     config_.kind_name = in_.text("server.kind");
     config_.kind = kind_of(config_.kind_name);
-    config_.profile = in_.unrecorded_text(kProfile);
-    config_.version = in_.text("server.version");
-    config_.model = in_.text("server.model");
+    config_.profile = in_.text(kProfile);
+    for (const char* key : {"server.version", "server.model"}) in_.text(key);
     config_.model_file = in_.file("server.model_file");
     bind_place();
     bind_environment();
@@ -111,10 +111,7 @@ class ServerBinder {
     bind_request();
     config_.chain = bind_chain(in_, config_);
     config_.reset = bind_reset(in_, config_);
-    config_.ready_s = in_.unrecorded_number("server.ready_s");
-    config_.silent_s = in_.unrecorded_number("server.silent_s");
     in_.record("policy", config_.profile.empty() ? config_.kind_name : config_.profile);
-    return config_;
   }
   const std::set<std::string>& used() const { return used_; }
 
@@ -128,10 +125,10 @@ class ServerBinder {
   }
 
   void bind_place() {
-    const std::string command = in_.unrecorded_text("server.command");
-    config_.url = in_.unrecorded_text("server.url");
-    const std::string flags = in_.unrecorded_text("server.flags");
-    const std::string prefix = in_.unrecorded_text("server.prefix");
+    const std::string command = in_.text("server.command");
+    config_.url = in_.text("server.url");
+    const std::string flags = in_.text("server.flags");
+    const std::string prefix = in_.text("server.prefix");
     if (command.empty() == config_.url.empty())
       in_.fail(command.empty() ? "server.kind" : "server.url",
                "needs exactly one of server.command and server.url");
@@ -230,7 +227,7 @@ class ServerBinder {
 
   ParamBinder& in_;
   const sweep::ParamMap& params_;
-  server::ServerConfig config_;
+  server::ServerConfig& config_;
   std::set<std::string> used_;
 };
 
@@ -304,12 +301,10 @@ BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& docum
                            std::int64_t arrival_seed, Profiles& profiles) {
   const sweep::ParamMap params = with_server_profile(cell);
   ParamBinder in(params, document);
-  in.record("backend", "server");
+  in.record_backend("server");
   in.record("schema", sweep::kSchema);
   in.record("repeat.seed", arrival_seed);
-  BoundCell bound;
-  ExperimentConfig& config = bound.config;
-  config.backend = "server";
+  ExperimentConfig& config = in.config;
   config.gpu = in.profile("gpu", [&](const std::string& name) { return profiles.gpu(name); });
   config.model = in.profile("model", [&](const std::string& name) {
                      return profiles.model_config(name);
@@ -317,16 +312,17 @@ BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& docum
   config.cost_model = "kernels";  // where no policy stands for it in a plan
   config.engine.kv.num_blocks = static_cast<int>(
       backends::kv_pool_tokens(config.gpu, config.model) / config.engine.kv.block_size + 1);
-  config.engine.scheduler.max_model_len =
-      in.small("engine.max_model_len", std::min(kUsualLength, config.model.max_context));
+  in.integer("engine.max_model_len", std::min(kUsualLength, config.model.max_context));
+  config.server.emplace();
   ServerBinder binder(in, params);
-  config.server = binder.bind();
+  binder.bind();
   config.server->vocabulary =
       static_cast<std::uint32_t>(in.integer("server.vocabulary", config.model.vocab));
   bind_match(in, config);
   bind_steps(in, *config.server);
   config.server->max_model_len = config.engine.scheduler.max_model_len;
-  config.workload = bind_workload(in, config, static_cast<int>(config.server->vocabulary));
+  bind_workload(in, static_cast<int>(config.server->vocabulary));
+  in.take_all();
   set_arrival_seed(config, arrival_seed);
   config.policy_name =
       config.server->profile.empty() ? config.server->kind_name : config.server->profile;
@@ -334,8 +330,7 @@ BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& docum
   in.reject_unknown();
   require_priorities(in, *config.server);
   require_visible_tools(in, config);
-  bound.identity = in.identity();
-  bound.counting = in.counting();
+  BoundCell bound = bound_cell(in);
   bound.counting.insert(binder.used().begin(), binder.used().end());
   return bound;
 }

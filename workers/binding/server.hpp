@@ -38,6 +38,9 @@ void require_visible_tools(const ParamBinder& in, const ExperimentConfig& config
 /// token or a key, and for a header whose value is not "env:VARIABLE".
 void refuse_secrets(const sweep::ParamMap& written);
 
+/// The cell of what was taken.
+BoundCell bound_cell(ParamBinder& in);
+
 BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& document,
                            std::int64_t arrival_seed, Profiles& profiles);
 

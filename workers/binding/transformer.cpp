@@ -10,24 +10,24 @@ model::DType type_named(const std::string& name) {
 }
 
 /// Type of weights and KV. Kernels on a GPU compute in the model's own type.
-model::DType bind_dtype(ParamBinder& in, const std::string& backend, model::DType of_model) {
-  const model::DType usual = backend == "cpu" ? model::DType::f32 : of_model;
+model::DType bind_dtype(ParamBinder& in, model::DType of_model) {
+  const bool on_gpu = in.config.backend == "cuda";
+  const model::DType usual = in.config.backend == "cpu" ? model::DType::f32 : of_model;
   const model::DType type = type_named(in.text("engine.dtype", model::to_text(usual)));
-  if (backend == "cuda" && type != of_model)
+  if (on_gpu && type != of_model)
     in.fail("engine.dtype", "must be the model's " + model::to_text(of_model) + " on a GPU");
   return type;
 }
 
 /// Random weights, or a checkpoint.
-void bind_weights(ParamBinder& in, Transformer& transformer) {
-  transformer.checkpoint = in.folder("weights.checkpoint");
-  if (!transformer.checkpoint.empty() && in.has("weights.seed"))
+std::string bind_checkpoint(ParamBinder& in) {
+  std::string checkpoint = in.folder("weights.checkpoint");
+  if (!checkpoint.empty() && in.has("weights.seed"))
     in.fail("weights.seed", "makes random weights and has no effect beside weights.checkpoint");
-  if (!transformer.checkpoint.empty() && in.has("weights.distribution"))
+  if (!checkpoint.empty() && in.has("weights.distribution"))
     in.fail("weights.distribution",
             "is that of random weights and has no effect beside weights.checkpoint");
-  transformer.seed = in.integer("weights.seed");
-  transformer.distribution = model::distribution_named(in.text("weights.distribution"));
+  return checkpoint;
 }
 
 /// A checkpoint enters the identity of a cell by a digest of its weights, not by its path.
@@ -41,24 +41,16 @@ void record_weights(ParamBinder& in, const Transformer& transformer, Profiles& p
   }
 }
 
-void bind_gpu_choices(ParamBinder& in, Transformer& transformer) {
-  transformer.memory_utilization = in.number("engine.gpu_memory_utilization");
-  transformer.contiguous_prefill = in.text("engine.prefill_attention") == "contiguous";
-}
-
 }  // namespace
 
-std::optional<Transformer> bind_transformer(ParamBinder& in, const std::string& backend,
-                                            const model::ModelConfig& model, Profiles& profiles) {
+void bind_transformer(ParamBinder& in, const model::ModelConfig& model, Profiles& profiles) {
   Transformer transformer;
   transformer.config = model;
-  transformer.dtype = bind_dtype(in, backend, model.dtype);
-  transformer.checks = in.boolean("engine.debug");
-  bind_weights(in, transformer);
-  bind_gpu_choices(in, transformer);
-  if (backend == "sim") return std::nullopt;
+  transformer.dtype = bind_dtype(in, model.dtype);
+  transformer.checkpoint = bind_checkpoint(in);
+  if (in.config.backend == "sim") return;
   record_weights(in, transformer, profiles);
-  return transformer;
+  in.config.transformer = std::move(transformer);
 }
 
 }  // namespace worker

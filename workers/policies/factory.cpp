@@ -54,16 +54,19 @@ std::vector<DeclaredParameter> all_parameters() {
   add_order_parameters(all);
   add_admission_parameters(all);
   add_parameters(kRetentions, "policy.retention", all);
-  add_parameters(kTtlRules, "policy.retention = pin; policy.ttl_rule", all);
+  add_parameters(
+      kTtlRules,
+      [](const auto& names) {
+        return is("policy.retention", {"pin"}) && is("policy.ttl_rule", names);
+      },
+      all);
   add_eviction_parameters(all);
   add_host_eviction_parameters(all);
   add_estimator_parameters(all);
   for (auto one = all.begin(); one != all.end(); ++one)
     for (auto other = all.begin(); other != one; ++other)
       if (std::string_view(one->parameter.name) == other->parameter.name)
-        throw std::logic_error("policy." + std::string(one->parameter.name) +
-                               " is declared twice: where " + other->where + ", and where " +
-                               one->where);
+        throw std::logic_error("policy." + std::string(one->parameter.name) + " is declared twice");
   return all;
 }
 

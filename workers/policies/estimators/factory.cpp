@@ -33,10 +33,10 @@ constexpr Entry<GapEstimator, EstimatorConfig> kEstimators[] = {KVSWEEP_ESTIMATO
 void add_estimator_parameters(std::vector<DeclaredParameter>& all) {
   add_parameters(
       kEstimators,
-      [](const std::string& names) {
-        return "policy.estimator = " + names + " or policy.prefetch = " + names +
-               "; policy.retention = pin|infercept or policy.prefetch != none or "
-               "policy.eviction = next_use or policy.host_eviction = next_use";
+      [](const std::vector<std::string>& names) {
+        return (is("policy.estimator", names) || is("policy.prefetch", names)) &&
+               (is("policy.retention", {"pin", "infercept"}) || is_not("policy.prefetch", "none") ||
+                is("policy.eviction", {"next_use"}) || is("policy.host_eviction", {"next_use"}));
       },
       all);
 }

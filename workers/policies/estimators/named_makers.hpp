@@ -35,20 +35,17 @@ std::vector<std::string> names_in(const Table& table) {
 }
 
 /// The parameters that the entries declare, appended to `all`. Where one counts is
-/// where("NAME|NAME") of the entries that declare it.
+/// where(names) of the entries that declare it.
 template <class Table, class Where>
 void add_parameters(const Table& table, const Where& where, std::vector<DeclaredParameter>& all) {
-  std::vector<DeclaredParameter> found;  // by the names of the entries
+  std::vector<std::pair<Parameter, std::vector<std::string>>> found;  // and names of entries
   for (const auto& entry : table) {
     if (entry.declares == nullptr) continue;
     for (const Parameter& each : entry.declares().parameters) {
-      const auto same = std::ranges::find_if(found, [&](const DeclaredParameter& one) {
-        return std::string_view(one.parameter.name) == each.name;
-      });
-      if (same == found.end())
-        found.push_back({each, entry.name});
-      else
-        same->where += std::string("|") + entry.name;
+      auto same = std::ranges::find_if(
+          found, [&](const auto& one) { return std::string_view(one.first.name) == each.name; });
+      if (same == found.end()) same = found.insert(same, {each, {}});
+      same->second.emplace_back(entry.name);
     }
   }
   for (const auto& [parameter, names] : found) all.push_back({parameter, where(names)});
@@ -58,7 +55,7 @@ void add_parameters(const Table& table, const Where& where, std::vector<Declared
 template <class Table>
 void add_parameters(const Table& table, const char* axis, std::vector<DeclaredParameter>& all) {
   add_parameters(
-      table, [axis](const std::string& names) { return std::string(axis) + " = " + names; }, all);
+      table, [axis](const auto& names) { return is(axis, names); }, all);
 }
 
 /// The reasons that the entries declare, appended to `all`, each once.

@@ -5,6 +5,8 @@
 #include <variant>
 #include <vector>
 
+#include "workers/policies/estimators/condition.hpp"
+
 namespace policies {
 
 /// A number, one of some words, or a text that a rule takes from the sweep file as policy.NAME,
@@ -46,10 +48,10 @@ inline std::string text_of(const Parameter& parameter, const Parameters& given) 
   return found == given.end() ? std::string() : std::get<std::string>(found->second);
 }
 
-/// A parameter, and where it counts: "policy.order = job_fcfs|cache_ttl".
+/// A parameter, and where it counts.
 struct DeclaredParameter {
   Parameter parameter;
-  std::string where;
+  Condition where;
 };
 
 }  // namespace policies
