@@ -94,14 +94,14 @@ sweep::ArchiveReader open_archive(const std::string& path) {
 }
 
 std::vector<std::vector<analysis::ConfiguredCell>> selected_of_all(
-    const std::vector<const std::vector<sweep::CellRecord>*>& archives, const Options& options) {
+    const std::vector<const std::vector<sweep::CellRecord>*>& archives, const CellChoice& choice) {
   std::vector<std::vector<analysis::ConfiguredCell>> all;
   std::vector<sweep::Cell> plain;
   for (const auto* cells : archives) {
     all.emplace_back(cells->begin(), cells->end());
     for (const analysis::ConfiguredCell& cell : all.back()) plain.push_back(as_cell(cell));
   }
-  const sweep::Selection selection(plain, options.only, options.skip, analysis::read_label);
+  const sweep::Selection selection(plain, choice.only, choice.skip, analysis::read_label);
   auto at = plain.begin();
   for (std::vector<analysis::ConfiguredCell>& cells : all)
     std::erase_if(cells, [&](const auto&) { return !selection.contains(*at++); });
@@ -109,15 +109,15 @@ std::vector<std::vector<analysis::ConfiguredCell>> selected_of_all(
 }
 
 std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::CellRecord>& cells,
-                                                     const Options& options) {
-  return selected_of_all({&cells}, options).front();
+                                                     const CellChoice& choice) {
+  return selected_of_all({&cells}, choice).front();
 }
 
 std::vector<std::vector<analysis::ConfiguredCell>> selected_of_archives(
-    const std::vector<sweep::ArchiveReader*>& archives, const Options& options) {
+    const std::vector<sweep::ArchiveReader*>& archives, const CellChoice& choice) {
   std::vector<const std::vector<sweep::CellRecord>*> records;
   for (const sweep::ArchiveReader* archive : archives) records.push_back(&archive->cells());
-  auto all = selected_of_all(records, options);
+  auto all = selected_of_all(records, choice);
   for (std::size_t i = 0; i < all.size(); ++i)
     for (analysis::ConfiguredCell& cell : all[i])
       analysis::derive_figures(cell, *archives[i], cell.record->index);
@@ -125,8 +125,8 @@ std::vector<std::vector<analysis::ConfiguredCell>> selected_of_archives(
 }
 
 std::vector<analysis::ConfiguredCell> selected_cells(sweep::ArchiveReader& archive,
-                                                     const Options& options) {
-  return selected_of_archives({&archive}, options).front();
+                                                     const CellChoice& choice) {
+  return selected_of_archives({&archive}, choice).front();
 }
 
 int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word) {

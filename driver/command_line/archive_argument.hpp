@@ -22,15 +22,15 @@ sweep::ArchiveReader open_archive(const std::string& path);
 
 /// The cells that --only and --skip leave, in plan order. They point into `cells`.
 std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::CellRecord>& cells,
-                                                     const Options& options);
+                                                     const CellChoice& choice);
 /// The same, with figures that the archive does not have: analysis::derive_figures().
 std::vector<analysis::ConfiguredCell> selected_cells(sweep::ArchiveReader& archive,
-                                                     const Options& options);
+                                                     const CellChoice& choice);
 /// Those of several archives: keys and values need to be those of a cell of any of them.
 std::vector<std::vector<analysis::ConfiguredCell>> selected_of_all(
-    const std::vector<const std::vector<sweep::CellRecord>*>& archives, const Options& options);
+    const std::vector<const std::vector<sweep::CellRecord>*>& archives, const CellChoice& choice);
 std::vector<std::vector<analysis::ConfiguredCell>> selected_of_archives(
-    const std::vector<sweep::ArchiveReader*>& archives, const Options& options);
+    const std::vector<sweep::ArchiveReader*>& archives, const CellChoice& choice);
 
 /// The row that CELL names: a plan index, the first 8 or more hex digits of a key, or a label.
 /// Throws UsageError when no cell or more than one is meant.

@@ -8,8 +8,9 @@
 
 namespace driver {
 
-struct Command {
+struct Subcommand {
   std::string_view name;
+  int (*run)(const Options& options);  // returns the exit code
   const char* usage;
   const char* purpose;
   std::size_t min_arguments, max_arguments;
@@ -17,7 +18,7 @@ struct Command {
 };
 
 /// Whether a command takes an option, named as options() names it.
-bool takes(const Command& command, std::string_view option);
+bool takes(const Subcommand& command, std::string_view option);
 
 /// The field that has an option's value. None: the value is a text, which is taken apart.
 using OptionField =
@@ -33,9 +34,6 @@ struct Option {
   const char* value;  // its name in the help text
   const char* help;
 };
-
-/// All commands, in the order of the help text.
-std::span<const Command> commands();
 
 /// All options; a command takes those that it names.
 std::span<const Option> options();

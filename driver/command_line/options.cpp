@@ -39,7 +39,7 @@ struct Given<T Options::*> : Given<T> {};
 
 /// The part of an option's help that is about a command: of "text; for keys, plan: md" for others
 /// than those two "text".
-std::string help_for(const Command& command, const std::string& help) {
+std::string help_for(const Subcommand& command, const std::string& help) {
   std::string text;
   for (const std::string& part : sweep::split(help, "; ")) {
     const std::size_t colon = part.starts_with("for ") ? part.find(": ") : std::string::npos;
@@ -66,7 +66,7 @@ void add(po::options_description& options, const Option& option, const std::stri
       option.field);
 }
 
-po::options_description options_of(const Command& command) {
+po::options_description options_of(const Subcommand& command) {
   po::options_description some("Options");
   some.add_options()("help,h", "this text");
   for (const Option& option : options())
@@ -74,9 +74,9 @@ po::options_description options_of(const Command& command) {
   return some;
 }
 
-void print_help(std::ostream& out) {
+void print_help(std::span<const Subcommand> commands, std::ostream& out) {
   out << "kvsweep: sweeps of KV-cache scheduling policies for LLM agents\n\n";
-  for (const Command& command : commands())
+  for (const Subcommand& command : commands)
     out << "  kvsweep " << command.usage << "\n      " << command.purpose << '\n';
   out << "\n`kvsweep help COMMAND` lists a command's options; `kvsweep --version` what it was "
          "built "
@@ -86,8 +86,7 @@ void print_help(std::ostream& out) {
 void print_version(std::ostream& out) {
   out << "kvsweep " << kVersion << " (" << kCommit << ")\n"
       << kCompiler << "; " << kMpiVersion << "; HDF5 " << kHdf5Version << "; Boost "
-      << kBoostVersion << "; CUDA " << kCudaVersion << "; archives packed by " << kDeflate
-      << '\n';
+      << kBoostVersion << "; CUDA " << kCudaVersion << "; archives packed by " << kDeflate << '\n';
 }
 
 fs::path this_program() {
@@ -203,32 +202,10 @@ void read_values(Options& options, const po::variables_map& given) {
   options.program = this_program().string();
 }
 
-void check_submit(const Options& submit) {
-  if (submit.print && submit.go) throw UsageError("--print and --go exclude each other");
-  constexpr int kMostGpus = 100'000;  // far above any cluster's, far below where sums overflow
-  const int gpus = submit.gpus.value_or(1);
-  if (gpus < 1 || gpus > kMostGpus)
-    throw UsageError("--gpus must be from 1 to " + std::to_string(kMostGpus) + ", found " +
-                     std::to_string(gpus));
-  if (submit.launcher != "mpirun" && submit.launcher != "srun")
-    throw UsageError("--launcher must be mpirun or srun, found \"" + submit.launcher + '"');
-}
-
 void check(const Options& options) {
-  check_submit(options);
   if (options.resume && options.fresh) throw UsageError("--resume and --fresh exclude each other");
   if (options.as_sku && options.fake_device)
     throw UsageError("--as-sku and --fake-device exclude each other");
-  if (options.command == "trace" && !options.view && options.beside)
-    throw UsageError("--beside belongs to --view");
-  if (options.command == "trace" && !options.view && !options.format && options.output)
-    throw UsageError("--output belongs to --view or --format");
-  if (options.command == "trace" && options.view && options.format)
-    throw UsageError("--view and --format exclude each other");
-  if (options.view && (options.steps || options.events || options.requests))
-    throw UsageError("--view shows everything: --steps, --events and --requests exclude it");
-  if (options.repeats < 1)
-    throw UsageError("--repeats must be at least 1, found " + std::to_string(options.repeats));
   if (options.workers && *options.workers < 1)
     throw UsageError("--workers must be at least 1, found " + std::to_string(*options.workers));
   if (options.workers && options.in_mpi_job)
@@ -247,7 +224,7 @@ void check(const Options& options) {
     throw UsageError("--wait-space must be between 0 and 100000000");
 }
 
-void print_help(const Command& command, std::ostream& out) {
+void print_help(const Subcommand& command, std::ostream& out) {
   out << "kvsweep " << command.usage << "\n    " << command.purpose << "\n\n"
       << options_of(command);
 }
@@ -257,17 +234,17 @@ std::string hint(const std::string& word, const std::vector<std::string>& known)
   return near.empty() ? "" : " (did you mean " + near + "?)";
 }
 
-const Command& command_named(const std::string& name) {
-  const auto command = std::ranges::find(commands(), name, &Command::name);
-  if (command != commands().end()) return *command;
+const Subcommand& command_named(std::span<const Subcommand> commands, const std::string& name) {
+  const auto command = std::ranges::find(commands, name, &Subcommand::name);
+  if (command != commands.end()) return *command;
   std::vector<std::string> names;
-  for (const Command& each : commands()) names.emplace_back(each.name);
+  for (const Subcommand& each : commands) names.emplace_back(each.name);
   throw UsageError("unknown command \"" + name + '"' + hint(name, names) +
                    ", there are: " + sweep::joined(names));
 }
 
 /// What is wrong with an option that a command does not take.
-std::string unknown_option(const Command& command, const std::string& given) {
+std::string unknown_option(const Subcommand& command, const std::string& given) {
   std::vector<std::string> taken;
   for (const Option& option : options()) {
     const std::string name = "--" + long_name(option);
@@ -283,7 +260,7 @@ std::string unknown_option(const Command& command, const std::string& given) {
 }
 
 /// Names the argument that is too much.
-void check_arguments(const Command& command, const Options& options) {
+void check_arguments(const Subcommand& command, const Options& options) {
   const std::size_t count = options.arguments.size();
   const std::string usage = "usage: kvsweep " + std::string(command.usage);
   if (count < command.min_arguments) throw UsageError(usage);
@@ -301,7 +278,7 @@ void check_arguments(const Command& command, const Options& options) {
       "; " + usage);
 }
 
-Options read(const Command& command, const std::vector<std::string>& words) {
+Options read(const Subcommand& command, const std::vector<std::string>& words) {
   po::options_description accepted = options_of(command);
   po::options_description hidden;
   hidden.add_options()("argument", po::value<std::vector<std::string>>());
@@ -322,7 +299,7 @@ Options read(const Command& command, const std::vector<std::string>& words) {
     print_help(command, std::cout);
     return options;
   }
-  options.command = command.name;
+  options.command = &command;
   read_values(options, given);
   check_arguments(command, options);
   check(options);
@@ -338,18 +315,19 @@ void allow_wanted_colors() {
   if (isatty(STDERR_FILENO) != 0) analysis::allow_colors(std::cerr);
 }
 
-Options parse_options(int argc, char** argv) {
+Options parse_options(int argc, char** argv, std::span<const Subcommand> commands) {
   const std::vector<std::string> words(argv + 1, argv + argc);
   const std::string first = words.empty() ? "--help" : words.front();
   if (first == "--help" || first == "-h" || first == "help") {
-    words.size() > 1 ? print_help(command_named(words[1]), std::cout) : print_help(std::cout);
+    words.size() > 1 ? print_help(command_named(commands, words[1]), std::cout)
+                     : print_help(commands, std::cout);
     return {};
   }
   if (first == "--version" || first == "-V") {
     print_version(std::cout);
     return {};
   }
-  const Command& command = command_named(first);
+  const Subcommand& command = command_named(commands, first);
   try {
     Options options = read(command, {words.begin() + 1, words.end()});
     for (const std::string& word : words) {

@@ -2,6 +2,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <optional>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -15,32 +16,11 @@ struct UsageError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// The command line of every subcommand, checked. Fields that a subcommand does not take keep their
-/// defaults.
-struct Options {
-  std::string command;                 // empty: help or version was printed
-  std::vector<std::string> arguments;  // positional, without the command
-  std::filesystem::path profiles;      // folder with gpus/, models/, policies/ and experiments/
-  std::optional<std::string> backend;
-  std::optional<sweep::RecordLevel> record;  // how much of each cell is stored
-  std::vector<std::string> set, only, skip, fit;
-  std::optional<std::filesystem::path> policy_plugin;
-  std::string language = "c++";     // of a new policy
-  std::optional<std::string> cell;  // the only one to run: an index or the start of a key
-  std::optional<std::filesystem::path> jsonl;
-  std::optional<std::string> job;
-  int turn = 1;        // of the job, from 1
-  bool check = false;  // workload: the argument is a trace
-  std::optional<std::filesystem::path> archive;
-  bool resume = false;   // insist on an archive that is there
-  bool fresh = false;    // move one that is there aside
-  bool no_prev = false;  // keep no archive before its last change
-  bool retry_quarantined = false;
-  double wait_s = 0;        // for an archive that is in use
-  double wait_space_s = 0;  // while the archive's disk is full
-  std::optional<double> cell_timeout_s, time_limit_s, node_memory_gib;
-  std::optional<int> workers;  // processes of this machine that run cells on sim
-  std::optional<std::string> as_sku, fake_device;
+struct Subcommand;
+class DrainSignals;
+
+/// Where the program runs, as far as the environment and its launcher say.
+struct Surroundings {
   bool in_mpi_job = false;               // launched by mpirun or srun
   bool on_one_host = false;              // all ranks of that job, as far as its launcher says
   int tasks = 1;                         // copies of this process, as far as its launcher says
@@ -49,46 +29,105 @@ struct Options {
   std::string slurm_job;                 // empty outside SLURM
   std::filesystem::path scratch;         // $TMPDIR, for what `report` draws
   std::filesystem::path cache;           // what is measured once a machine; empty: nowhere
-  std::string command_line;              // quoted for a shell
-  std::string command_to_resume;         // quoted for a shell, without --fresh
-  bool watch = false;
-  bool equal = false;
-  bool ignore_times = false;  // when archives are compared
-  std::optional<std::string> by, base, server, table, format;
-  std::optional<sweep::RecordLevel> to_archive;
-  std::string metric = "jct_wall_mean_s";
-  bool bound = false;
-  std::optional<double> minutes;  // for running cells again
-  std::optional<std::string> slo;
-  std::optional<std::filesystem::path> output;
-  std::optional<std::string> launch;  // words before those of a run that tune starts
-  std::string program;                // the path of this one
-  bool view = false;                  // trace as a page
-  std::optional<std::string> beside;  // another CELL in it
-  bool steps = false, events = false, requests = false;  // the parts of a trace; none: all
-  int repeats = 3;
-  bool json = false;
-  std::optional<std::filesystem::path> lengths;  // requests of the offline mix
+  std::filesystem::path profiles;        // folder with gpus/, models/, policies/ and experiments/
+  bool profiles_given = false;    // other than the program's own, so that jobs need to be told
+  std::filesystem::path scripts;  // folder with the templates and clusters/ of submit
+  std::string program;            // the path of this one
+  std::string command_line;       // quoted for a shell
+  std::string command_to_resume;  // quoted for a shell, without --fresh
+  const DrainSignals* signals = nullptr;  // of run
+};
 
-  // Of submit.
-  std::filesystem::path scripts;    // folder with the templates and clusters/
+/// Which cells a command is about.
+struct CellChoice {
+  std::vector<std::string> only, skip;
+};
+
+/// How a sweep file becomes cells.
+struct PlanOptions {
+  std::vector<std::string> set;
+  std::optional<std::string> cell;  // the only one to run: an index or the start of a key
+  std::optional<std::string> backend;
+  std::optional<sweep::RecordLevel> record;  // how much of each cell is stored
+  std::optional<std::filesystem::path> policy_plugin;
+  std::optional<double> node_memory_gib;
+};
+
+struct RunOptions {
+  bool resume = false;   // insist on an archive that is there
+  bool fresh = false;    // move one that is there aside
+  bool no_prev = false;  // keep no archive before its last change
+  bool retry_quarantined = false;
+  double wait_s = 0;        // for an archive that is in use
+  double wait_space_s = 0;  // while the archive's disk is full
+  std::optional<double> cell_timeout_s, time_limit_s;
+  std::optional<int> workers;  // processes of this machine that run cells on sim
+  std::optional<std::string> as_sku, fake_device;
+  std::optional<std::filesystem::path> jsonl;
+};
+
+struct TraceOptions {
+  bool view = false;                                     // trace as a page
+  std::optional<std::string> beside;                     // another CELL in it
+  bool steps = false, events = false, requests = false;  // the parts of a trace; none: all
+};
+
+struct SubmitOptions {
   std::vector<std::string> skus;    // one job each
   std::string cluster = "generic";  // a profile of clusters/, or a .toml file
   std::string launcher = "mpirun";  // or "srun"
   std::optional<std::string> account, qos, time;
-  std::optional<int> gpus;      // of one SKU's job, by default 1; of an array, tasks at once
-  bool profiles_given = false;  // other than the program's own, so that jobs need to be told
-  bool array = false;           // one cell a task
-  bool smoke = false;           // one cell a SKU, drained and requeued on purpose
-  bool print = false;           // scripts to standard output, nothing is written
-  bool go = false;              // hand the scripts to sbatch
+  std::optional<int> gpus;  // of one SKU's job, by default 1; of an array, tasks at once
+  bool array = false;       // one cell a task
+  bool smoke = false;       // one cell a SKU, drained and requeued on purpose
+  bool print = false;       // scripts to standard output, nothing is written
+  bool go = false;          // hand the scripts to sbatch
+};
+
+/// What is compared or printed of results.
+struct TableOptions {
+  std::optional<std::string> by, base, table;
+  std::optional<sweep::RecordLevel> to_archive;
+  std::string metric = "jct_wall_mean_s";
+  bool bound = false;
+  std::optional<std::string> slo;
+  bool equal = false;
+  bool ignore_times = false;  // when archives are compared
+};
+
+/// The command line of a subcommand, checked. Parts that it does not take keep their defaults.
+struct Options : Surroundings,
+                 CellChoice,
+                 PlanOptions,
+                 RunOptions,
+                 TraceOptions,
+                 SubmitOptions,
+                 TableOptions {
+  const Subcommand* command = nullptr;  // null: help or version was printed
+  std::vector<std::string> arguments;   // positional, without the command
+  std::optional<std::filesystem::path> archive;
+  std::optional<std::filesystem::path> output;
+  std::optional<std::string> format;
+  bool json = false;
+  bool watch = false;                            // status
+  std::vector<std::string> fit;                  // twin
+  std::string language = "c++";                  // new: of the policy
+  std::optional<std::string> job;                // workload
+  int turn = 1;                                  // of the job, from 1
+  bool check = false;                            // workload: the argument is a trace
+  std::optional<std::string> server;             // doctor
+  std::optional<double> minutes;                 // verify: for running cells again
+  std::optional<std::string> launch;             // tune: words before those of a run
+  int repeats = 3;                               // bench
+  std::optional<std::filesystem::path> lengths;  // bench: requests of the offline mix
 };
 
 /// Colors on standard output and standard error where each is a terminal, unless NO_COLOR is set
 /// (no-color.org).
 void allow_wanted_colors();
 
-/// Reads the command line; prints help or version when asked to. Throws UsageError.
-Options parse_options(int argc, char** argv);
+/// Reads the command line; prints help or version when asked to. `commands` are all there are, in
+/// the order of the help text. Throws UsageError.
+Options parse_options(int argc, char** argv, std::span<const Subcommand> commands);
 
 }  // namespace driver

@@ -92,6 +92,8 @@ int bench_gpu(const Options& options) {
 }  // namespace
 
 int bench(const Options& options) {
+  if (options.repeats < 1)
+    throw UsageError("--repeats must be at least 1, found " + std::to_string(options.repeats));
   const std::string& what = options.arguments.front();
   if (what == "sim") return bench_sim(options);
   if (what == "gpu") return bench_gpu(options);

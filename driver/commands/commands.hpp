@@ -1,20 +1,17 @@
 #pragma once
-#include "driver/command_line/options.hpp"
-#include "driver/farm/drain.hpp"
+#include "driver/command_line/command_table.hpp"
 
 namespace driver {
-
-/// Describes the damage of the archive that `run` would resume; empty if there is none or if this
-/// process is not the driver. Call before MPI starts, since the check forks.
-std::string damage_before_run(const Options& options);
 
 /// Column of /provenance: the cells that a run left, a line for each reason.
 inline constexpr const char* kLeft = "left";
 
+/// All commands, in the order of the help text.
+std::span<const Subcommand> commands();
+
 // One function a subcommand, each in the file of its name. They return the exit code.
 int plan(const Options& options);
-/// Ends at once if `damage`, the result of damage_before_run(), is not empty.
-int run(const Options& options, const DrainSignals& signals, const std::string& damage);
+int run(const Options& options);
 int salvage(const Options& options);
 int status(const Options& options);
 int check(const Options& options);

@@ -79,7 +79,7 @@ std::string dashed(const std::string& name) {
 /// A line of `case` for each command.
 std::string option_cases() {
   std::string lines;
-  for (const Command& command : commands()) {
+  for (const Subcommand& command : commands()) {
     std::vector<std::string> names;
     for (const Option& option : options())
       if (takes(command, option.name)) names.push_back(dashed(option.name));
@@ -112,7 +112,7 @@ std::string completion_script(const std::string& shell, const worker::KeyTable& 
   replace(script, "@VALUES@", value_cases(table));
   replace(script, "@KEYS@", sweep::joined(table.names(), " "));
   replace(script, "@COMMANDS@",
-          sweep::joined(std::views::transform(commands(), &Command::name), " "));
+          sweep::joined(std::views::transform(commands(), &Subcommand::name), " "));
   replace(script, "@OPTIONS@", option_cases());
   return script;
 }

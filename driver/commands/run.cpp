@@ -103,22 +103,21 @@ struct OpenRun {
   ProgressLine progress{std::cerr, isatty(STDERR_FILENO) != 0};
   SpaceWait with_space;
 
-  OpenRun(const Options& options, const DrainSignals& signals, const std::string& damage)
+  OpenRun(const Options& options, const std::string& damage)
       : plan(checked_plan(options)),
         path(archive_path(options, plan.spec.name)),
         expected_s(expected_seconds(plan, results_to_keep(options, plan, undamaged(path, damage)))),
-        archive(path, archive_options(options, plan, signals), records_of(plan, options, path),
-                files),
+        archive(path, archive_options(options, plan, *options.signals),
+                records_of(plan, options, path), files),
         tasks(tasks_left(plan, expected_s, archive, options.retry_quarantined)),
-        with_space(space_wait(options, signals, archive, progress)) {
+        with_space(space_wait(options, *options.signals, archive, progress)) {
     if (!tasks.empty()) archive.check_room();
   }
 };
 
-std::unique_ptr<OpenRun> open_run(const Options& options, const DrainSignals& signals,
-                                  const std::string& damage) {
+std::unique_ptr<OpenRun> open_run(const Options& options, const std::string& damage) {
   try {
-    return std::make_unique<OpenRun>(options, signals, damage);
+    return std::make_unique<OpenRun>(options, damage);
   } catch (const sweep::ArchiveNoSpace& error) {
     throw sweep::ArchiveWriteFailed(error.what());  // nothing has run that could be continued
   }
@@ -159,10 +158,10 @@ FarmResult farm_locally(const Options& options, OpenRun& run, FarmSink& sink, Fa
 
 /// Cells go to the other ranks, or, when there are none, to this machine.
 FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* channel,
-                      const DrainSignals& signals, const std::function<void()>& on_stuck) {
+                      const std::function<void()>& on_stuck) {
   if (run.tasks.empty() && channel == nullptr) return {};
   ArchiveSink sink(run.plan, options.profiles.string(), run.archive, run.with_space, run.progress);
-  FarmOptions farm = farm_options(options, run.plan.backend, signals);
+  FarmOptions farm = farm_options(options, run.plan.backend, *options.signals);
   farm.on_stuck = on_stuck;
   if (channel == nullptr) return farm_locally(options, run, sink, farm);
   const bool loads_model = run.plan.backend == "cuda" && !run.tasks.empty();
@@ -324,11 +323,11 @@ void store_the_rest(OpenRun& run, const FarmResult& result) {
 }
 
 int drive(
-    const Options& options, const DrainSignals& signals, const std::string& damage,
-    worker::MpiChannel* channel, const std::function<void()>& on_stuck = [] {}) {
+    const Options& options, const std::string& damage, worker::MpiChannel* channel,
+    const std::function<void()>& on_stuck = [] {}) {
   std::unique_ptr<OpenRun> run;
   try {
-    run = open_run(options, signals, damage);
+    run = open_run(options, damage);
   } catch (...) {
     if (channel != nullptr) dismiss_workers(*channel);
     throw;
@@ -338,7 +337,7 @@ int drive(
             << std::endl;
   print_keys_without_effect(run->plan, std::cerr);
   print_replaced(*run, std::cerr);
-  const FarmResult result = farm_cells(options, *run, channel, signals, on_stuck);
+  const FarmResult result = farm_cells(options, *run, channel, on_stuck);
   store_the_rest(*run, result);
   print_results(*run, result, options);
   if (options.jsonl) write_trace_folder(*options.jsonl, run->plan, run->path);
@@ -355,11 +354,10 @@ int drive(
 }
 
 /// Rank 0. After an error, too, MPI_Finalize would wait for a worker that hangs.
-int drive_farm(const Options& options, const DrainSignals& signals, const std::string& damage,
-               worker::MpiChannel& channel) {
+int drive_farm(const Options& options, const std::string& damage, worker::MpiChannel& channel) {
   bool stuck = false;
   try {
-    return drive(options, signals, damage, &channel, [&stuck] { stuck = true; });
+    return drive(options, damage, &channel, [&stuck] { stuck = true; });
   } catch (...) {
     if (!stuck) throw;
     const ExitCode code = report_failure();
@@ -368,8 +366,8 @@ int drive_farm(const Options& options, const DrainSignals& signals, const std::s
   }
 }
 
-}  // namespace
-
+/// Describes the damage of the archive that this run would resume; empty if there is none or if
+/// this process is not the driver. Comes before MPI starts, since the check forks.
 std::string damage_before_run(const Options& options) {
   if (!options.drives || options.fresh) return "";
   try {
@@ -380,16 +378,19 @@ std::string damage_before_run(const Options& options) {
   }
 }
 
-int run(const Options& options, const DrainSignals& signals, const std::string& damage) {
-  const auto run_alone = [&] {
-    report_lone_task(options);
-    return drive(options, signals, damage, nullptr);
-  };
-  if (!options.in_mpi_job) return run_alone();
-  worker::MpiChannel channel;
-  if (channel.place().size == 1) return run_alone();
-  return channel.place().rank == 0 ? drive_farm(options, signals, damage, channel)
-                                   : serve_cells(options, channel);
+}  // namespace
+
+int run(const Options& options) {
+  const std::string damage = damage_before_run(options);
+  std::optional<worker::MpiSession> mpi;
+  if (options.in_mpi_job) {
+    mpi.emplace(options.on_one_host);
+    worker::MpiChannel channel;
+    if (channel.place().rank > 0) return serve_cells(options, channel);
+    if (channel.place().size > 1) return drive_farm(options, damage, channel);
+  }
+  report_lone_task(options);
+  return drive(options, damage, nullptr);
 }
 
 }  // namespace driver

@@ -58,7 +58,7 @@ bool has_failed(CellStatus status) {
 
 /// The cells that a tuning wants of its archive at present; all of other archives.
 std::set<int> asked_cells(const std::string& path, const std::vector<CellRecord>& cells) {
-  Options asked;
+  CellChoice asked;
   std::ifstream file(path + ".asked");
   if (std::string only; std::getline(file, only)) asked.only = {only};
   std::set<int> indices;

@@ -240,9 +240,21 @@ void print_scripts(const std::vector<BatchScript>& scripts) {
   }
 }
 
+void check_submit(const SubmitOptions& submit) {
+  if (submit.print && submit.go) throw UsageError("--print and --go exclude each other");
+  constexpr int kMostGpus = 100'000;  // far above any cluster's, far below where sums overflow
+  const int gpus = submit.gpus.value_or(1);
+  if (gpus < 1 || gpus > kMostGpus)
+    throw UsageError("--gpus must be from 1 to " + std::to_string(kMostGpus) + ", found " +
+                     std::to_string(gpus));
+  if (submit.launcher != "mpirun" && submit.launcher != "srun")
+    throw UsageError("--launcher must be mpirun or srun, found \"" + submit.launcher + '"');
+}
+
 }  // namespace
 
 int submit(const Options& options) {
+  check_submit(options);
   check_script_words(options);
   const Cluster cluster = load_cluster(options.scripts / "clusters", options.cluster);
   const Plan plan = make_plan(options.arguments.front(), options);

@@ -63,9 +63,19 @@ int write_in_format(const Options& options, const sweep::CellResult& result) {
   return kOk;
 }
 
+void check_trace(const Options& options) {
+  if (!options.view && options.beside) throw UsageError("--beside belongs to --view");
+  if (!options.view && !options.format && options.output)
+    throw UsageError("--output belongs to --view or --format");
+  if (options.view && options.format) throw UsageError("--view and --format exclude each other");
+  if (options.view && (options.steps || options.events || options.requests))
+    throw UsageError("--view shows everything: --steps, --events and --requests exclude it");
+}
+
 }  // namespace
 
 int trace(const Options& options) {
+  check_trace(options);
   sweep::ArchiveReader reader = open_archive(options.arguments[0]);
   if (options.view) return view(options, reader);
   const sweep::CellRecord& cell = finished_cell(reader, options.arguments[1]);

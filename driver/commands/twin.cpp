@@ -119,8 +119,9 @@ struct Simulator {
   }
 };
 
-std::vector<ConfiguredCell> served(const sweep::ArchiveReader& archive, const Options& options) {
-  std::vector<ConfiguredCell> found = selected_cells(archive.cells(), options);
+std::vector<ConfiguredCell> served(const sweep::ArchiveReader& archive, const Options& options,
+                                   const CellChoice& choice) {
+  std::vector<ConfiguredCell> found = selected_cells(archive.cells(), choice);
   std::erase_if(found, [](const ConfiguredCell& cell) {
     return cell.record->backend != "server" || cell.record->status != sweep::CellStatus::ok;
   });
@@ -134,9 +135,8 @@ std::optional<FittedSteps> fitted_apart(sweep::ArchiveReader& archive, const Opt
                                         std::vector<ConfiguredCell>& measured) {
   if (options.fit.empty()) return std::nullopt;
   FittedSteps fitted;
-  Options chosen = options;
-  chosen.only = options.fit;
-  const std::vector<ConfiguredCell> cells = served(archive, chosen);
+  const std::vector<ConfiguredCell> cells =
+      served(archive, options, {.only = options.fit, .skip = options.skip});
   for (const ConfiguredCell& cell : cells) fitted.add(archive, cell);
   std::cout << "fitted to " << cells.size()
             << (cells.size() == 1 ? " cell, which is" : " cells, which are") << " not judged:\n";
@@ -155,7 +155,7 @@ std::optional<FittedSteps> fitted_apart(sweep::ArchiveReader& archive, const Opt
 
 int twin(const Options& options) {
   sweep::ArchiveReader archive = open_archive(options.arguments.front());
-  std::vector<ConfiguredCell> measured = served(archive, options);
+  std::vector<ConfiguredCell> measured = served(archive, options, options);
   const sweep::SweepSpec spec = sweep::parse_spec(archive.spec_text(), options.arguments.front());
   const std::optional<FittedSteps> fitted = fitted_apart(archive, options, measured);
   Simulator simulator{spec, options, worker::Profiles(options.profiles)};

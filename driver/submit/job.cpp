@@ -48,7 +48,7 @@ void check_gpus(const SkuJob& job, const Cluster& cluster, int gpus) {
 }
 
 /// Sets nodes and GPUs per node to what was asked for, or to fewer so that every GPU has a cell.
-void place_on_nodes(SkuJob& job, const Cluster& cluster, const Options& options) {
+void place_on_nodes(SkuJob& job, const Cluster& cluster, const SubmitOptions& options) {
   const int per_node = job.on.gpus_per_node;
   int gpus = 1;
   if (!options.array) {
@@ -80,7 +80,7 @@ void size_memory(SkuJob& job, const std::string& backend, const Cluster& cluster
 }
 
 /// Refuses a time limit that leaves no time for a cell, or less than the longest cell needs.
-void check_time(const SkuJob& job, const Cluster& cluster, const Options& options) {
+void check_time(const SkuJob& job, const Cluster& cluster, const SubmitOptions& options) {
   const std::string given = "--time " + *options.time;
   const int time_s = job.time_min * 60;
   if (!options.array && time_s <= cluster.signal_lead_s)
@@ -96,7 +96,7 @@ void check_time(const SkuJob& job, const Cluster& cluster, const Options& option
 
 /// Sets the time limit in minutes from --time or the plan, never above the cluster's limit.
 void size_time(SkuJob& job, const std::string& backend, const Cluster& cluster,
-               const Options& options) {
+               const SubmitOptions& options) {
   std::string place;
   const double limit_s = max_hours(cluster, options, &place) * 3600;
   const double start_s = backend == "sim" ? kSimStartS : kModelStartS;
@@ -122,7 +122,7 @@ void size_time(SkuJob& job, const std::string& backend, const Cluster& cluster,
 
 }  // namespace
 
-double max_hours(const Cluster& cluster, const Options& options, std::string* place) {
+double max_hours(const Cluster& cluster, const SubmitOptions& options, std::string* place) {
   const std::string qos = options.qos.value_or(cluster.qos);
   const auto found = cluster.qos_hours.find(qos);
   const bool known = found != cluster.qos_hours.end();
@@ -135,7 +135,7 @@ double max_hours(const Cluster& cluster, const Options& options, std::string* pl
 }
 
 SkuJob size_job(const std::string& sku, std::vector<PlanLine> cells, const std::string& backend,
-                const Cluster& cluster, const Options& options) {
+                const Cluster& cluster, const SubmitOptions& options) {
   SkuJob job;
   job.sku = sku;
   job.on = cluster.nodes_of(sku);

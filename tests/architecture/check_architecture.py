@@ -101,11 +101,11 @@ MAY_INCLUDE = {
     "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/cell analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
     "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive sweeps/commits workers/profiles workers/rank posix",
-    "driver/commands": "driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/cell "
+    "driver/commands": "driver/bundle driver/create driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/cell "
                        "analysis/compare analysis/answer analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
                        "sweeps/upkeep workers/binding workers/bounds workers/rank workers/tools version posix",
     "driver/create": "driver/command_line sweeps/files",
-    "driver": "driver/command_line driver/commands driver/bundle driver/create sweeps/files mpi posix",
+    "driver": "driver/command_line driver/commands driver/farm sweeps/files posix",
 }
 # Libraries that only these files of a room include.
 MAY_ALSO_INCLUDE = {

@@ -100,6 +100,16 @@ WorldPlace place_in(MPI_Comm world) {
 
 }  // namespace
 
+MpiSession::MpiSession(bool on_one_host) {
+  if (on_one_host) ::setenv("OMPI_MCA_pml", "ob1", 0);  // unless mpirun or the user named one
+  int provided = 0;
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
+      provided < MPI_THREAD_FUNNELED)
+    throw std::runtime_error("MPI cannot be initialized with MPI_THREAD_FUNNELED");
+}
+
+MpiSession::~MpiSession() { MPI_Finalize(); }
+
 class MpiChannel::Impl {
  public:
   explicit Impl(std::size_t piece_bytes)
