@@ -65,13 +65,6 @@ std::vector<std::string> fields_of(const std::string& line) {
   return fields;
 }
 
-std::vector<std::string> lines_of(const std::string& text) {
-  std::vector<std::string> lines;
-  std::istringstream in(text);
-  for (std::string line; std::getline(in, line);) lines.push_back(line);
-  return lines;
-}
-
 }  // namespace
 
 std::vector<fs::path> archives_of(const fs::path& bundle) {
@@ -92,7 +85,7 @@ std::map<std::string, std::string> outputs_of(const fs::path& bundle) {
 
 std::string csv_difference(const std::string& found, const std::string& expected,
                            double tolerance) {
-  const auto ours = lines_of(found), theirs = lines_of(expected);
+  const auto ours = sweep::split(found, "\n"), theirs = sweep::split(expected, "\n");
   const std::vector<std::string> names = theirs.empty() ? theirs : fields_of(theirs.front());
   for (std::size_t i = 0; i < std::min(ours.size(), theirs.size()); ++i) {
     const auto a = fields_of(ours[i]), b = fields_of(theirs[i]);

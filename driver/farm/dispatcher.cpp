@@ -6,6 +6,8 @@
 #include <cstring>
 #include <utility>
 
+#include "workers/rank/channel.hpp"
+
 namespace driver {
 namespace {
 
@@ -14,9 +16,7 @@ using sweep::CellStatus;
 // A longer pause between ticks does not count against the workers: the caller was not listening.
 constexpr Nanos kLongestTick = std::chrono::seconds(1);
 
-Nanos from_seconds(double seconds) {
-  return std::chrono::duration_cast<Nanos>(std::chrono::duration<double>(seconds));
-}
+using engine::from_seconds;
 
 std::string in_gib(double gib) {
   char text[32];

@@ -8,48 +8,9 @@ namespace {
 
 using Names = std::string_view;
 
-constexpr Names kStopReasons[] = {"none",      "tok_budget",     "kv_insufficient",
-                                  "max_seqs",  "isl_reserve",    "chunk_off",
-                                  "preempted", "active_programs"};
 constexpr Names kSchedKinds[] = {"new", "resumed", "running", "preempted"};
-constexpr Names kKvEventKinds[] = {"pin",       "unpin",      "keep_declined", "ttl_decision",
-                                   "evict_gpu", "evict_host", "preempt",       "store",
-                                   "load",      "prefetch",   "demote",        "drop",
-                                   "swap_out",  "swap_in",    "load_failed"};
-constexpr Names kKvEventReasons[] = {
-    "none",          "known_tool", "unseen_tool",   "slow_tool",
-    "no_tool",       "last_turn",  "ttl",           "handoff",
-    "replaced",      "job_end",    "pressure_run",  "pressure_admit",
-    "out_of_blocks", "capacity",   "write_through", "before_eviction",
-    "demand",        "predicted",  "late",          "early",
-    "cancelled",     "cold_start", "utility",       "rent",
-    "tail",          "read",       "unread",        "load_failed",
-    "partial",       "deadline",   "misprediction", "no_room",
-    "waste",         "swapped_out"};
-constexpr Names kForwardKinds[] = {"none", "prefill", "decode", "mixed"};
-constexpr Names kEvictionModes[] = {"recompute", "swap", "partial"};
-constexpr Names kKvAccessKinds[] = {"read_key", "read_value", "write_key", "write_value"};
-constexpr Names kAccessPhases[] = {"prefill", "decode"};
-constexpr Names kAccessKernels[] = {"append", "prefill_attention", "decode_attention"};
-constexpr Names kCopyDirections[] = {"to_host", "to_device"};
-constexpr Names kHostMemoryClasses[] = {"pinned", "pageable"};
 // With these names h5py reads numpy booleans.
 constexpr Names kBooleans[] = {"FALSE", "TRUE"};
-
-static_assert(std::size(kStopReasons) == static_cast<std::size_t>(StopReason::active_programs) + 1);
-static_assert(std::size(kSchedKinds) == static_cast<std::size_t>(SchedKind::preempted) + 1);
-static_assert(std::size(kKvEventKinds) == static_cast<std::size_t>(KvEventKind::load_failed) + 1);
-static_assert(std::size(kKvEventReasons) ==
-              static_cast<std::size_t>(KvEventReason::swapped_out) + 1);
-static_assert(std::size(kForwardKinds) == static_cast<std::size_t>(ForwardKind::mixed) + 1);
-static_assert(std::size(kEvictionModes) == static_cast<std::size_t>(EvictionMode::partial) + 1);
-static_assert(std::size(kKvAccessKinds) == static_cast<std::size_t>(KvAccessKind::write_value) + 1);
-static_assert(std::size(kAccessPhases) == static_cast<std::size_t>(AccessPhase::decode) + 1);
-static_assert(std::size(kAccessKernels) ==
-              static_cast<std::size_t>(AccessKernel::decode_attention) + 1);
-static_assert(std::size(kCopyDirections) == static_cast<std::size_t>(CopyDirection::to_device) + 1);
-static_assert(std::size(kHostMemoryClasses) ==
-              static_cast<std::size_t>(HostMemoryClass::pageable) + 1);
 
 template <class T>
 constexpr bool kIsEnumerated = std::is_enum_v<T> || std::is_same_v<T, bool>;
@@ -89,17 +50,7 @@ constexpr bool kVolatile = true;
 
 }  // namespace
 
-std::span<const Names> enum_names(StopReason) { return kStopReasons; }
 std::span<const Names> enum_names(SchedKind) { return kSchedKinds; }
-std::span<const Names> enum_names(KvEventKind) { return kKvEventKinds; }
-std::span<const Names> enum_names(KvEventReason) { return kKvEventReasons; }
-std::span<const Names> enum_names(ForwardKind) { return kForwardKinds; }
-std::span<const Names> enum_names(EvictionMode) { return kEvictionModes; }
-std::span<const Names> enum_names(KvAccessKind) { return kKvAccessKinds; }
-std::span<const Names> enum_names(AccessPhase) { return kAccessPhases; }
-std::span<const Names> enum_names(AccessKernel) { return kAccessKernels; }
-std::span<const Names> enum_names(CopyDirection) { return kCopyDirections; }
-std::span<const Names> enum_names(HostMemoryClass) { return kHostMemoryClasses; }
 std::span<const Names> enum_names(bool) { return kBooleans; }
 
 template <>

@@ -7,6 +7,7 @@
 #include <type_traits>
 #include <vector>
 
+#include "sweeps/tables/enum_names.hpp"
 #include "sweeps/tables/table.hpp"
 
 namespace sweep {
@@ -18,94 +19,41 @@ inline constexpr double kNotObserved = std::numeric_limits<double>::quiet_NaN();
 // in KV blocks. Member names are column names; schema.cpp adds unit and meaning.
 
 /// Why admission ended in a step.
-enum class StopReason : std::int8_t {
-  none,
-  tok_budget,
-  kv_insufficient,
-  max_seqs,
-  isl_reserve,
-  chunk_off,
-  preempted,
-  active_programs
-};
+SWEEP_ENUM(StopReason, none, tok_budget, kv_insufficient, max_seqs, isl_reserve, chunk_off,
+           preempted, active_programs)
 
 enum class SchedKind : std::int8_t { fresh, resumed, running, preempted };
+std::span<const std::string_view> enum_names(SchedKind);  // fresh is "new"
 
-enum class KvEventKind : std::int8_t {
-  pin,
-  unpin,
-  keep_declined,
-  ttl_decision,
-  evict_gpu,
-  evict_host,
-  preempt,
-  store,
-  load,
-  prefetch,
-  demote,
-  drop,
-  swap_out,
-  swap_in,
-  load_failed
-};
+SWEEP_ENUM(KvEventKind, pin, unpin, keep_declined, ttl_decision, evict_gpu, evict_host, preempt,
+           store, load, prefetch, demote, drop, swap_out, swap_in, load_failed)
 
-enum class KvEventReason : std::int8_t {
-  none,
-  known_tool,
-  unseen_tool,
-  slow_tool,
-  no_tool,
-  last_turn,
-  ttl,
-  handoff,
-  replaced,
-  job_end,
-  pressure_run,
-  pressure_admit,
-  out_of_blocks,
-  capacity,
-  write_through,
-  before_eviction,
-  demand,
-  predicted,
-  late,
-  early,
-  cancelled,
-  cold_start,
-  utility,
-  rent,
-  tail,
-  read,
-  unread,
-  load_failed,
-  partial,
-  deadline,
-  misprediction,
-  no_room,
-  waste,
-  swapped_out
-};
+SWEEP_ENUM(KvEventReason, none, known_tool, unseen_tool, slow_tool, no_tool, last_turn, ttl,
+           handoff, replaced, job_end, pressure_run, pressure_admit, out_of_blocks, capacity,
+           write_through, before_eviction, demand, predicted, late, early, cancelled, cold_start,
+           utility, rent, tail, read, unread, load_failed, partial, deadline, misprediction,
+           no_room, waste, swapped_out)
 
 /// What the forward pass of a step computed.
-enum class ForwardKind : std::int8_t { none, prefill, decode, mixed };
+SWEEP_ENUM(ForwardKind, none, prefill, decode, mixed)
 
 /// What a preempted request lost: recompute: all KV; swap: none; partial: what did not fit into
 /// host memory.
-enum class EvictionMode : std::int8_t { recompute, swap, partial };
+SWEEP_ENUM(EvictionMode, recompute, swap, partial)
 
 /// Type of an access to consecutive slots of one KV block.
-enum class KvAccessKind : std::int8_t { read_key, read_value, write_key, write_value };
+SWEEP_ENUM(KvAccessKind, read_key, read_value, write_key, write_value)
 
 /// Phase in which a row of a batch was computed.
-enum class AccessPhase : std::int8_t { prefill, decode };
+SWEEP_ENUM(AccessPhase, prefill, decode)
 
 /// The kernels that touch KV.
-enum class AccessKernel : std::int8_t { append, prefill_attention, decode_attention };
+SWEEP_ENUM(AccessKernel, append, prefill_attention, decode_attention)
 
-enum class CopyDirection : std::int8_t { to_host, to_device };
+SWEEP_ENUM(CopyDirection, to_host, to_device)
 
 /// Kind of host memory that holds KV: pinned (page-locked) or pageable.
-enum class HostMemoryClass : std::int8_t { pinned, pageable };
+SWEEP_ENUM(HostMemoryClass, pinned, pageable)
 
 struct JobRow {
   std::int32_t job = 0;
@@ -291,18 +239,6 @@ struct TelemetryRow {
   double host_cached_tok = kNotObserved;
 };
 
-/// The names of the archive's enumerations, in the order of the enumerators.
-std::span<const std::string_view> enum_names(StopReason);
-std::span<const std::string_view> enum_names(SchedKind);
-std::span<const std::string_view> enum_names(KvEventKind);
-std::span<const std::string_view> enum_names(KvEventReason);
-std::span<const std::string_view> enum_names(ForwardKind);
-std::span<const std::string_view> enum_names(EvictionMode);
-std::span<const std::string_view> enum_names(KvAccessKind);
-std::span<const std::string_view> enum_names(AccessPhase);
-std::span<const std::string_view> enum_names(AccessKernel);
-std::span<const std::string_view> enum_names(CopyDirection);
-std::span<const std::string_view> enum_names(HostMemoryClass);
 std::span<const std::string_view> enum_names(bool);
 
 template <class Enum>

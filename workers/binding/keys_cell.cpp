@@ -1,5 +1,5 @@
 #include "workers/backends/sim/cost_model.hpp"
-#include "workers/binding/stores.hpp"
+#include "workers/binding/key_rows.hpp"
 #include "workers/model/weights.hpp"
 
 namespace worker {

@@ -1,7 +1,7 @@
 #include <array>
 #include <charconv>
 
-#include "workers/binding/stores.hpp"
+#include "workers/binding/key_rows.hpp"
 #include "workers/policies/admission/factory.hpp"
 #include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/names.hpp"

@@ -1,4 +1,4 @@
-#include "workers/binding/stores.hpp"
+#include "workers/binding/key_rows.hpp"
 
 namespace worker {
 namespace {

@@ -1,7 +1,7 @@
 #include <algorithm>
 
+#include "workers/binding/key_rows.hpp"
 #include "workers/binding/parts.hpp"
-#include "workers/binding/stores.hpp"
 #include "workers/workload/trace/head.hpp"
 
 namespace worker {

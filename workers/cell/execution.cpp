@@ -21,12 +21,7 @@ class SimExecution final : public Execution {
         cost_model_(backends::make_cost_model(config.cost_model, config.gpu, config.model)),
         backend_(*cost_model_) {
     if (config.engine.tier.kind == engine::TierKind::none) return;
-    backends::LinkModel link =
-        backends::link_model(config.gpu.link, config.link.memory, bytes_per_block(config));
-    link.infinite = config.link.infinite;
-    link.block_us = config.link.block_us;
-    link.duplex = config.link.duplex;
-    link_.emplace(link);
+    link_.emplace(link_of(config));
     if (config.cost_model != "measured" || config.gpu.measured->copy_block_us == 0) return;
     backend_.bound_by_host(*link_, engine::from_seconds(config.gpu.measured->base_ms * 1e-3),
                            engine::from_seconds(config.gpu.measured->copy_block_us * 1e-6));

@@ -54,12 +54,11 @@ policies::Work work_from(const workload::Job& job, std::size_t turn) {
 double swap_seconds_per_token(const ExperimentConfig& config) {
   constexpr double kFree = 1e-15;  // for an infinite link; 0 would mean no link
   if (config.engine.tier.kind != engine::TierKind::swap) return 0;
-  if (config.link.infinite) return kFree;
-  const auto link =
-      backends::link_model(config.gpu.link, config.link.memory, bytes_per_block(config));
+  const backends::LinkModel link = link_of(config);
+  if (link.infinite) return kFree;
   const double bytes_per_token =
       static_cast<double>(link.bytes_per_block) / config.engine.kv.block_size;
-  const double launches_s = config.link.block_us / 1e6 / config.engine.kv.block_size;
+  const double launches_s = link.block_us / 1e6 / config.engine.kv.block_size;
   return bytes_per_token * (1 / link.load_gb_s + 1 / link.store_gb_s) / 2 / 1e9 + launches_s;
 }
 
@@ -94,12 +93,11 @@ policies::PolicyConfig with_knowledge(const ExperimentConfig& config,
 
 /// Time of the card's host link to load one KV block.
 engine::Nanos block_load_time(const ExperimentConfig& config) {
-  if (config.link.infinite) return engine::Nanos{0};
-  const auto link =
-      backends::link_model(config.gpu.link, config.link.memory, bytes_per_block(config));
+  const backends::LinkModel link = link_of(config);
+  if (link.infinite) return engine::Nanos{0};
   // 1 GB/s is one byte per nanosecond.
   return engine::Nanos{std::llround(static_cast<double>(link.bytes_per_block) / link.load_gb_s +
-                                    config.link.block_us * 1e3)};
+                                    link.block_us * 1e3)};
 }
 
 using engine::Nanos;
@@ -228,6 +226,15 @@ std::int64_t bytes_per_block(const ExperimentConfig& config) {
   const int bytes =
       config.transformer ? model::size_of(config.transformer->dtype) : config.model.dtype_bytes;
   return config.engine.kv.block_size * values * bytes;
+}
+
+backends::LinkModel link_of(const ExperimentConfig& config) {
+  backends::LinkModel link =
+      backends::link_model(config.gpu.link, config.link.memory, bytes_per_block(config));
+  link.infinite = config.link.infinite;
+  link.block_us = config.link.block_us;
+  link.duplex = config.link.duplex;
+  return link;
 }
 
 Load WorkloadCache::load(const WorkloadConfig& config, int max_model_len) {

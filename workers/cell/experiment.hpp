@@ -90,6 +90,9 @@ struct ExperimentConfig {
 /// Bytes of a KV block as the backend holds it.
 std::int64_t bytes_per_block(const ExperimentConfig& config);
 
+/// The link of the host tier, for such blocks.
+backends::LinkModel link_of(const ExperimentConfig& config);
+
 /// Jobs and the arrival times of their programs.
 struct Load {
   const workload::Workload& workload;  // owned by the cache

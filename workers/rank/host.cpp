@@ -91,8 +91,7 @@ std::string host_name() {
 
 double detect_memory_gib(const fs::path& root) {
   const std::uint64_t bytes = std::min(available_memory(root), cgroup_limit(root));
-  constexpr double kGib = 1 << 30;
-  return bytes == kUnlimited ? 0 : static_cast<double>(bytes) / kGib;
+  return bytes == kUnlimited ? 0 : static_cast<double>(bytes) / 0x1p30;
 }
 
 Host detect_host(std::optional<double> node_memory_gib) {

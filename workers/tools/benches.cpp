@@ -45,8 +45,6 @@ Run run_once(const ExperimentConfig& config, const Load& load, engine::TraceSink
 SimSpeed measure_sim(const ExperimentConfig& config, int repeats) {
   WorkloadCache workloads;
   const Load load = workloads.load(config.workload, config.engine.scheduler.max_model_len);
-  const std::int64_t bytes_per_block =
-      config.engine.kv.block_size * model::kv_bytes_per_token(config.model);
   SimSpeed best;
   best.jobs = static_cast<int>(load.workload.jobs.size());
   best.engine_s = best.recorded_s = std::numeric_limits<double>::infinity();
@@ -57,7 +55,7 @@ SimSpeed measure_sim(const ExperimentConfig& config, int repeats) {
     best.scheduled = counter.scheduled;
     best.blocks_touched = run.blocks_touched;
     best.engine_s = std::min(best.engine_s, run.seconds);
-    Recorder recorder(load.workload, bytes_per_block, config.engine.kv.block_size);
+    Recorder recorder(load.workload, bytes_per_block(config), config.engine.kv.block_size);
     best.recorded_s = std::min(best.recorded_s, run_once(config, load, recorder).seconds);
   }
   return best;

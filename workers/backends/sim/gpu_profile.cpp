@@ -8,7 +8,6 @@ namespace {
 
 constexpr std::int64_t kPoolBlockTokens = 16;
 constexpr double kMib = 1024.0 * 1024.0;
-constexpr double kGib = 1024.0 * kMib;
 
 }  // namespace
 
@@ -47,7 +46,7 @@ std::int64_t kv_pool_tokens(const GpuProfile& gpu, const model::ModelShape& shap
     return known->second;
   const double usable = static_cast<double>(gpu.memory_mib) * kMib * gpu.pool.utilization;
   const double room =
-      usable - gpu.pool.overhead_gib * kGib - static_cast<double>(model::weight_bytes(shape));
+      usable - gpu.pool.overhead_gib * 0x1p30 - static_cast<double>(model::weight_bytes(shape));
   const std::int64_t block_bytes = kPoolBlockTokens * model::kv_bytes_per_token(shape);
   return kPoolBlockTokens * (static_cast<std::int64_t>(std::max(room, 0.0)) / block_bytes);
 }

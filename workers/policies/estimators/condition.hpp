@@ -25,12 +25,8 @@ inline Condition is(std::string key, std::vector<std::string> words) {
 inline Condition is_not(std::string key, std::string word) {
   return {{{{std::move(key), KeyTest::Kind::differs, {std::move(word)}}}}};
 }
-inline Condition is_set(std::string key) {
-  return {{{{std::move(key), KeyTest::Kind::set}}}};
-}
-inline Condition is_unset(std::string key) {
-  return {{{{std::move(key), KeyTest::Kind::unset}}}};
-}
+inline Condition is_set(std::string key) { return {{{{std::move(key), KeyTest::Kind::set}}}}; }
+inline Condition is_unset(std::string key) { return {{{{std::move(key), KeyTest::Kind::unset}}}}; }
 
 inline Condition operator&&(Condition one, const Condition& other) {
   one.clauses.insert(one.clauses.end(), other.clauses.begin(), other.clauses.end());
