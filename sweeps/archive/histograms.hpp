@@ -1,5 +1,5 @@
 #pragma once
-// Private to this folder: /hist, a histogram of every cell's steps.
+// /hist: a histogram of every cell's steps.
 #include <vector>
 
 #include "sweeps/archive/cells_table.hpp"

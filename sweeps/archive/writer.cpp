@@ -4,7 +4,6 @@
 #include <tuple>
 #include <utility>
 
-#include "sweeps/archive/histograms.hpp"
 #include "sweeps/archive/spare.hpp"
 #include "sweeps/archive/tables.hpp"
 #include "sweeps/hdf5/codec.hpp"
@@ -194,7 +193,6 @@ ArchiveWriter::ArchiveWriter(std::string path, int threads)
 
 void ArchiveWriter::append(CellRecord& cell, std::size_t table, const Table& rows) {
   cell.rows[table] = tables_[table].append(rows, cell.index);
-  if (rows.name == "steps" && cell.level == RecordLevel::all) cell.histograms = histograms_of(rows);
 }
 
 void ArchiveWriter::append(CellRecord& cell, const ShardContents& contents) {

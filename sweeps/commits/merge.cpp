@@ -5,6 +5,7 @@
 
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
+#include "sweeps/archive/histograms.hpp"
 #include "sweeps/archive/names.hpp"
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/archive/shard_reader.hpp"
@@ -147,8 +148,12 @@ void Archive::append_pending(CellRecord& cell, std::optional<ShardReader>& shard
     cell = without_outcome(cell);
     return;
   }
-  for (std::size_t i = 0; i < kCellTables.size(); ++i)
-    writer.append(cell, i, shard->take(cell.key, i));
+  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+    const Table rows = shard->take(cell.key, i);
+    if (rows.name == "steps" && cell.level == RecordLevel::all)
+      cell.histograms = histograms_of(rows);
+    writer.append(cell, i, rows);
+  }
 }
 
 std::vector<std::string> Archive::pending_keys() const {

@@ -166,11 +166,13 @@ void write_packed_table(hid_t parent, const Table& table, std::size_t chunk_rows
 Table read_packed_table(hid_t parent, const std::string& name, Crew* crew) {
   const OpenTable file(parent, name);
   Table table = file.described;
-  for (Column& column : table.columns)
-    std::visit([&](auto& values) { values.reserve(file.rows); }, column.data);
-  file.for_each_part(crew, [&](Table& part, std::size_t) {
-    for (std::size_t i = 0; i < part.columns.size(); ++i)
-      append_values(table.columns[i].data, std::move(part.columns[i].data));
+  file.for_each_part(crew, [&](Table& part, std::size_t first) {
+    if (part.rows() == file.rows) return std::swap(table, part);
+    for (std::size_t i = 0; i < part.columns.size(); ++i) {
+      ColumnData& data = table.columns[i].data;
+      if (first == 0) std::visit([&](auto& values) { values.reserve(file.rows); }, data);
+      append_values(data, std::move(part.columns[i].data));
+    }
   });
   return table;
 }
