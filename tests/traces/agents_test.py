@@ -155,6 +155,11 @@ def tables():
     expect_in("has two columns answer_tokens", refusal("prompt_tokens,answer_tokens,answer_tokens\n9,1,2\n", "t.csv"), "two columns of one name")
     expect_in("in 3 lines, which a quote makes one row", str(converted('prompt_tokens,answer_tokens\n9,1\n"9,1\n9,1\n', "t.csv").first["left_out"]), "an open quote")
     expect_in("--columns has no x; allowed: prompt_tokens,", refusal(text, "t.csv", columns={"x": "job"}), "no such name")
+    rows = [{"s": "a", "p": 100, "o": 5, "call": "bash"}, {"s": "a", "p": 200, "o": 5, "same": 150}, {"s": "a", "p": 300, "o": 0}]
+    trace = converted(rows, columns={"job": "s", "prompt_tokens": "p", "answer_tokens": "o", "tool": "call", "shared_tokens": "same"})
+    expect_equal((trace.of("tool"), trace.hits), (["bash", None], [[0, 105]]), "rows that lack a named column")
+    expect(trace.assumes("1 rows have shared_tokens beyond the turn before them"), "sharing that cannot be is said")
+    expect_equal(trace.first["left_out"], [{"what": "failed requests", "why": "they have no answer", "count": 1, "tokens": 300, "first": ["rows.jsonl:3"]}], "failures")
     expect_in("--columns names z; the table has job,", refusal(text, "t.csv", columns={"job": "z"}), "no such column")
 
 

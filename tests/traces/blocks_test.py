@@ -1,4 +1,4 @@
-"""Formats whose prompts are named block by block: Weka, Mooncake, Qwen-Bailian."""
+"""Formats that name prompts block by block: Weka, Mooncake, Qwen-Bailian."""
 import json
 
 from world import case, converted, expect, expect_equal, expect_in, main, refusal, shared, Trace
@@ -165,7 +165,7 @@ def impossible():
     expect_equal(converted("time,prompt_tokens,answer_tokens\n0,5,5\ninf,5,5\n1e400,5,5\n", "t.csv").left_out("rows that cannot be read"), 2, "times")
 
 
-@case("a row whose time is of another clock than the first is left out")
+@case("a row with a time of another clock than the first is left out")
 def clocks():
     trace = converted([row([n], timestamp=time) for n, time in enumerate((1787000000000, 1787000000500, 0))])
     expect_equal(([job["arrival_s"] for job in trace.jobs], trace.left_out("rows that cannot be read")), ([0, 0.5], 1), "arrivals")

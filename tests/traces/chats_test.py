@@ -177,7 +177,7 @@ def listed():
     trace = converted([{"messages": times}])
     expect_equal((trace.of("gap_s"), trace.assumes("1 chats have times that run backwards")), ([None, 0], True), "times")
     expect(trace.assumes("a message's time is when it was complete"), "what times are taken for")
-    expect_equal(len(converted([{"messages": [{"role": "user", "content": [{"type": None, "text": ASK}]}, answer]}]).jobs), 1, "a part whose type is null")
+    expect_equal(len(converted([{"messages": [{"role": "user", "content": [{"type": None, "text": ASK}]}, answer]}]).jobs), 1, "a part with a type of null")
 
 
 @case("conversations of ShareGPT are read with the roles and keys of its variants")

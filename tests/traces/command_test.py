@@ -31,6 +31,31 @@ def command():
     expect(first["counts"]["arrivals"] == 3, "counts")
 
 
+@case("an option that changes nothing is said")
+def unused():
+    chat = [{"messages": [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}]}]
+    expect_equal(traces.convert(written(chat), pathlib.Path(FOLDER.name) / "o.jsonl", rows="increments")["assumed"], ["--rows increments changes nothing for openai"], "rows")
+    expect_equal(traces.convert(written(ROWS), pathlib.Path(FOLDER.name) / "o.jsonl", tokenizer="nowhere", rows="whole")["assumed"],
+                 ["--tokenizer changes nothing: rows of mooncake have counts of tokens"], "tokenizer")
+
+
+@case("arrivals within seconds are drawn in fractions of a second")
+def short():
+    found = run(written([{**row, "timestamp": row["timestamp"] / 10} for row in ROWS]), "--check").stdout
+    expect_equal([line.split()[0] for line in found.partition("arrivals from s")[2].splitlines()[1:4]], ["0.00", "0.02", "0.03"], "times")
+
+
+@case("a job that a converter makes wrongly is counted with what was found and what is allowed")
+def wrong():
+    for job, reason in (("[Turn([(None, 5)], [(None, 3)], gap_s='1')]", "gap_s is '1'; allowed: seconds from 0"),
+                        ("[Turn([(None, 5)], [(None, 3)])] * 2 + [Turn([(None, 5)], [(None, 3)], extends='0')]", "turn 2 extends '0'; allowed: the number of a turn, or (number, tokens)"),
+                        ("[Turn([(None, 5)], [(None, 3)], after=['0'])]", "waits for '0', which is no turn before it"), ("[1 / 0]", "division by zero")):
+        code = f"from kvsweep.traces import Job, Turn, converter\n@converter('wrong', detect=bool)\ndef wrong(row, context):\n    return Job('a', {job})\n"
+        found = run(written(ROWS), "--check", "--format", written(code, "wrong.py"), code=2).stderr
+        expect_in(reason, found, "reason")
+        expect_in("(rows.jsonl:1)", found, "place")
+
+
 @case("a trace is not converted again")
 def again():
     path = written(ROWS)
@@ -52,7 +77,10 @@ def refused():
     for arguments, sentence in (([written(ROWS), "-o", out, "--format", "x"], "--format is 'x'; allowed:"), (["nowhere.jsonl", "-o", out], "nowhere.jsonl: there is no such file"),
                                 ([written("a b c\n", "a.txt"), "-o", out], "is neither JSON nor a table"), ([written("", "e.jsonl"), "-o", out], "e.jsonl: is empty"),
                                 ([written([{"a": 1}], "odd.jsonl"), "-o", out], "is of no known format; its first row has a; known:"), ([written(ROWS)], "-o names the trace, or --check"),
-                                ([written(b"PK\x03\x04xx", "z.jsonl"), "-o", out], "is packed as zip"), ([written(ROWS), "-o", "/nowhere/x.jsonl"], "No such file or directory"),
+                                ([written(b"PK\x03\x04xx", "z.jsonl"), "-o", out], "is packed as zip"), ([written(ROWS), "-o", "/nowhere/x.jsonl"], "/nowhere/x.jsonl: there is no folder /nowhere"), ([written(ROWS), "-o", FOLDER.name], "is a folder; allowed: a file"),
+                                ([written(ROWS), "-o", out, "--format", "mooncake", "--columns", "job=id"], "--columns names those of a table; --format is mooncake"),
+                                ([written(ROWS), "-o", out, "--format", written("x = 1\ndef f(\n", "cut.py")], "cut.py:2: cannot be loaded: '(' was never closed"),
+                                ([written(ROWS), "-o", out, "--format", written("import nowhere\n", "needs.py")], "needs.py: cannot be loaded: No module named 'nowhere'"),
                                 ([written(gzip.compress(json.dumps(ROWS[0]).encode() * 99)[:-9], "cut.jsonl"), "-o", out], "cannot be read")):
         expect_in(sentence, run(*arguments, code=2).stderr, "message")
         expect(not out.exists() and not list(out.parent.glob("*.partial")), "no file")

@@ -21,12 +21,18 @@ AHEAD = 20   # rows of a file in which one of a known format is looked for
 
 
 class Context:
-    """What a converter is given: `notes` for what it leaves out or assumes, `rows` and `columns` as the user asked for."""
+    """What a converter is given: `notes` for what it leaves out or assumes, `rows` and `columns` as the user asked for. Which converter reads `rows` is noted."""
 
     def __init__(self, notes, rows="auto", columns=None):
-        self.notes, self.rows, self.columns = notes, rows, columns or {}
+        self.notes, self._rows, self.columns = notes, rows, columns or {}
+        self.asks_rows = False
         self.numbers = itertools.count()   # ids of segments
         self.blocks = {}
+
+    @property
+    def rows(self):
+        self.asks_rows = True
+        return self._rows
 
     def blocks_of(self, name):
         return self.blocks.setdefault(name, BlockPaths(self.numbers))
@@ -37,6 +43,9 @@ def convert(path, out, format=None, tokenizer=None, template=None, strict=False,
     path, notes = str(path), Notes(strict)
     if os.path.exists(out) and os.path.exists(path) and os.path.samefile(path, out):
         raise Refused(f"{out}: is the file that is to be converted")
+    folder = os.path.dirname(os.path.abspath(out))
+    if os.path.isdir(out) or not os.path.isdir(folder):
+        raise Refused(f"{out}: is a folder; allowed: a file" if os.path.isdir(out) else f"{out}: there is no folder {folder}")
     files, skipped = sources.files_of(path)
     if skipped:
         notes.leave_out("files of the folder", "their names end as no trace's does", count=len(skipped))
@@ -56,6 +65,8 @@ def _convert(files, out, source, notes, format, tokenizer, template, rows, colum
     found = formats.named(format) if format else None
     if columns and not found:
         found = formats.named("table")
+    if columns and found.name != "table":
+        raise Refused(f"--columns names those of a table; --format is {found.name}")
     trace = TraceFile(out)
     try:
         all_rows = _Rows(files, notes, found)
@@ -71,6 +82,12 @@ def _convert(files, out, source, notes, format, tokenizer, template, rows, colum
         trace.spool.close()
         reasons = "; ".join(f"{line['what']}: {line['count']}, {line['why']}" + (f" ({line['first'][0]})" if line.get("first") else "") for line in notes.lines())
         raise Refused(f"{source['file']}: holds no job" + (f". Left out: {reasons}" if reasons else ""))
+    unused = [f"--{name} changes nothing: rows of {all_rows.format.name} have counts of tokens" for name, value in (("tokenizer", tokenizer), ("template", template))
+              if value is not None and chats.template is None]
+    if rows != "auto" and not context.asks_rows:
+        unused.append(f"--rows {rows} changes nothing for {all_rows.format.name}")
+    for sentence in unused:
+        notes.assume(sentence)
     return trace.finish({"source": source, "converter": all_rows.format.name, **chats.head()}, notes)
 
 

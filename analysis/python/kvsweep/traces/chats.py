@@ -1,4 +1,4 @@
-"""Chats as jobs: a turn for each answer, whose prompt is the chat up to there."""
+"""Chats as jobs: a turn for each answer, with the chat up to there as its prompt."""
 import itertools
 
 from .blocks import cut

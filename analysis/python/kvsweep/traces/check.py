@@ -120,5 +120,6 @@ def _draw_arrivals(arrivals, out, parts=12):
     for arrival in arrivals:
         counts[min(parts - 1, int(parts * arrival / end))] += 1
     print(f"\n{'arrivals from s':<18}{'jobs':>8}", file=out)
+    digits = 0 if end >= parts else 2   # short traces in fractions of a second
     for part, count in enumerate(counts):
-        print(f"{part * end / parts:<18.0f}{count:>8}  {'#' * round(50 * count / max(counts))}", file=out)
+        print(f"{part * end / parts:<18.{digits}f}{count:>8}  {'#' * round(50 * count / max(counts))}", file=out)

@@ -29,7 +29,7 @@ class Message:
     is_demo: bool = False                       # an example, part of the prompt
     sent_s: float = None                        # when it was complete, on any clock
     raw: dict = None                            # as recorded, for a model's own template
-    tokens: int = None                          # of an answer whose text is not recorded
+    tokens: int = None                          # of an answer without a recorded text
 
 
 @dataclass
@@ -39,7 +39,7 @@ class Chat:
     tools: list = field(default_factory=list)   # schemas
     arrival_s: float = None
     gaps: dict = field(default_factory=dict)    # by turn: seconds after the turn before
-    requests: list = field(default_factory=list)   # chats of one answer each, the job's further turns, whose prompts are whole
+    requests: list = field(default_factory=list)   # chats of one answer each, the job's further turns, with whole prompts
     place: str = None                           # where it was read
 
 

@@ -2,6 +2,7 @@
 import contextlib
 import gzip
 import json
+import numbers
 import os
 import tempfile
 from dataclasses import dataclass, field
@@ -49,6 +50,8 @@ def lengths(job):
     for number, turn in enumerate(job.turns):
         prompt, answer = (sum(_tokens(segment, number) for segment in segments) for segments in (turn.prompt, turn.answer))
         if turn.extends is not None:
+            if type(turn.extends) is not int and not (isinstance(turn.extends, (list, tuple)) and [type(each) for each in turn.extends] == [int, int]):
+                raise Refused(f"turn {number} extends {turn.extends!r}; allowed: the number of a turn, or (number, tokens)")
             base = turn.extends if isinstance(turn.extends, int) else turn.extends[0]
             if not 0 <= base < number:
                 raise Refused(f"turn {number} extends {base}, which is no turn before it")
@@ -58,8 +61,8 @@ def lengths(job):
                 raise Refused(f"turn {number} extends {shared} tokens of turn {base}; allowed: from 0 to {known}, its prompt and answer")
             prompt += shared
         for wait in turn.after or ():
-            if not 0 <= wait < number:
-                raise Refused(f"turn {number} waits for {wait}, which is no turn before it")
+            if type(wait) is not int or not 0 <= wait < number:
+                raise Refused(f"turn {number} waits for {wait!r}, which is no turn before it")
         if not (prompt >= 1 and answer >= 1 and prompt + answer <= MOST_TOKENS):
             raise Refused(f"turn {number} has {prompt} tokens of prompt and {answer} of answer; allowed: from 1 each to {MOST_TOKENS} together")
         for name in ("gap_s", "start_s", "api_s"):
@@ -81,8 +84,8 @@ def _tokens(segment, turn):
 
 
 def _check_seconds(what, value, most=LATEST_S):
-    if value is not None and not 0 <= value <= most:
-        raise Refused(f"{what} is {value}; allowed: seconds from 0 to {most:g}")
+    if value is not None and (not isinstance(value, numbers.Real) or isinstance(value, bool) or not 0 <= value <= most):
+        raise Refused(f"{what} is {value!r}; allowed: seconds from 0 to {most:g}")
 
 
 class Notes:
@@ -117,8 +120,8 @@ class Notes:
         place = getattr(row, "place", row)
         try:
             yield
-        except (Refused, KeyError, ValueError, TypeError, AttributeError, IndexError, OverflowError, RecursionError) as problem:
-            why = f"has no {problem.args[0]}" if isinstance(problem, KeyError) else str(problem)[:200]
+        except (Refused, LookupError, ValueError, TypeError, AttributeError, ArithmeticError, AssertionError, RecursionError) as problem:
+            why = f"has no {problem.args[0]}" if isinstance(problem, KeyError) else str(problem)[:200] or type(problem).__name__
             if self.strict:
                 raise Refused(f"{place}: {why}") from problem
             self.leave_out("rows that cannot be read", why, place=place)

@@ -58,7 +58,11 @@ def named(name):
         if not os.path.exists(name):
             raise Refused(f"--format {name}: there is no such file")
         spec = importlib.util.spec_from_file_location("kvsweep_traces_added", name)
-        spec.loader.exec_module(importlib.util.module_from_spec(spec))
+        try:
+            spec.loader.exec_module(importlib.util.module_from_spec(spec))
+        except (SyntaxError, ImportError) as problem:
+            line = f":{problem.lineno}" if getattr(problem, "lineno", None) else ""
+            raise Refused(f"--format {name}{line}: cannot be loaded: {getattr(problem, 'msg', problem)}") from problem
         added = [each for each in FORMATS.values() if before.get(each.name) is not each]
         FORMATS.clear()
         FORMATS.update(before)

@@ -3,7 +3,7 @@
 Source: any table; github.com/microsoft/vidur and Azure/AzurePublicDataset's Splitwise for the names that they use.
 Columns: prompt_tokens, answer_tokens; job: rows of the same job are its turns (without it, each row is a job); new_tokens instead of prompt_tokens: the
 prompt is that of the turn before, its answer, and so many more; shared_tokens: how much of the prompt before it begins with; time: a date, or seconds
-since the start or 1970; gap_s: after the turn before; api_s; tool; agent. Columns whose names end with _ms, _us or _ns are in these units. --columns prompt_tokens=NAME,... names others. Known without it: vidur's
+since the start or 1970; gap_s: after the turn before; api_s; tool; agent. Columns with names that end in _ms, _us or _ns are in these units. --columns prompt_tokens=NAME,... names others. Known without it: vidur's
 (arrived_at, num_prefill_tokens, num_decode_tokens) and Splitwise's (arrival_timestamp, prompt_size, token_size).
 Cannot tell: what jobs have in common.
 """
@@ -36,17 +36,18 @@ def turns(rows, context):
     unknown = [name for name in context.columns if name not in NAMES]
     if unknown:
         raise Refused(f"--columns has no {unknown[0]}; allowed: {', '.join(NAMES)}")
-    jobs, single = {}, 0
+    jobs, single, lacking, seen = {}, 0, set(context.columns.values()), {}
     for row in rows:
-        lacking = [column for column in context.columns.values() if column not in row]
-        if lacking:
-            raise Refused(f"--columns names {lacking[0]}; the table has {', '.join(map(str, row))}")
+        lacking -= set(row)
+        seen.update(dict.fromkeys(row))
         with context.notes.reading(row):
             names = _names(row, context.columns)
             values = {name: row[column] for name, column in names.items() if column is not None}
             single += 1
             name = text(values, "job") or f"row {single}"
-            _turn(values, names, *jobs.setdefault(name, (Job(name, place=row.place), [])), context.notes)
+            _turn(values, names, *jobs.setdefault(name, (Job(name, place=row.place), [])), context.notes, row.place)
+    if lacking and seen:
+        raise Refused(f"--columns names {min(lacking)}; the table has {', '.join(map(str, seen))}")
     yield from (job for job, _ in jobs.values() if job.turns)   # its rows are listed else
 
 
@@ -58,19 +59,21 @@ def _seconds(values, name, names):
     return seconds(first(values, name)) if name == "time" else number(values, name)
 
 
-def _turn(values, names, job, lengths, notes):
+def _turn(values, names, job, lengths, notes, place):
     before = sum(lengths[-1]) if lengths else 0
     prompt, answer, new = count(values, "prompt_tokens", needed=False), count(values, "answer_tokens"), count(values, "new_tokens", needed=False)
     if prompt is None:
         prompt = before + count(values, "new_tokens")
     if not prompt or not answer:
-        notes.leave_out("failed requests", "they have no answer" if prompt else "they have no prompt")
+        notes.leave_out("failed requests", "they have no answer" if prompt else "they have no prompt", prompt, place)
         return
     shared = count(values, "shared_tokens", needed=False)
     if shared is None:
         shared = before if new is not None or prompt >= before else 0
         if lengths and new is None:
             notes.assume("a prompt begins with the turn before it where it is that long, and else shares nothing")
+    if shared > min(before, prompt):
+        notes.assume("rows have shared_tokens beyond the turn before them or their own prompt: they share as much as there is", 1)
     shared = min(shared, before, prompt)
     when, turn = _seconds(values, "time", names), len(job.turns)
     if job.arrival_s is None and not lengths:

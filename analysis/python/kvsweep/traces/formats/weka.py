@@ -34,7 +34,7 @@ class _Clocks:
             if following is not None and t + (number(marker, "duration_ms") or 0.0) / 1e3 > number(following, "t") + 1:
                 self.marks_end = True
         if self.absolute and relative:
-            raise Refused("mixes subagents whose requests count from the session's start with others whose requests count from the subagent's")
+            raise Refused("mixes subagents with requests that count from the session's start and others with requests that count from the subagent's")
         self.marks_end &= not self.absolute
 
     def start(self, marker):
