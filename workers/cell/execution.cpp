@@ -22,9 +22,8 @@ class SimExecution final : public Execution {
         backend_(*cost_model_) {
     if (config.engine.tier.kind == engine::TierKind::none) return;
     link_.emplace(link_of(config));
-    if (config.cost_model != "measured" || config.gpu.measured->copy_block_us == 0) return;
-    backend_.bound_by_host(*link_, engine::from_seconds(config.gpu.measured->base_ms * 1e-3),
-                           engine::from_seconds(config.gpu.measured->copy_block_us * 1e-6));
+    if (config.cost_model != "measured" || config.gpu.measured->load_block_us == 0) return;
+    backend_.add_load_work(*link_, engine::from_seconds(config.gpu.measured->load_block_us * 1e-6));
   }
 
   engine::Backend& backend() override { return backend_; }

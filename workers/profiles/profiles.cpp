@@ -147,8 +147,8 @@ std::map<std::string, backends::MeasuredFit> read_servers(ProfileReader& in,
     backends::MeasuredFit& fit = servers[name] = read_fit(in, table, models);
     fit.server = name.substr(0, name.rfind('.'));
     fit.request_ms = in.has(table + "request_ms") ? in.not_negative(table + "request_ms") : 0;
-    fit.copy_block_us =
-        in.has(table + "copy_block_us") ? in.not_negative(table + "copy_block_us") : 0;
+    fit.load_block_us =
+        in.has(table + "load_block_us") ? in.not_negative(table + "load_block_us") : 0;
   }
   return servers;
 }

@@ -85,7 +85,7 @@ std::unique_ptr<CostModel> measured_cost(const GpuProfile& gpu, const model::Mod
       .add("kv_token_ns", fit.kv_token_ns)
       .add("pair_ps", fit.pair_ps);
   if (!fit.server.empty())
-    constants.add("request_ms", fit.request_ms).add("copy_block_us", fit.copy_block_us);
+    constants.add("request_ms", fit.request_ms).add("load_block_us", fit.load_block_us);
   return std::make_unique<LineCost>("measured" + of, fit, constants);
 }
 

@@ -40,9 +40,9 @@ struct MeasuredFit {
   double kv_token_ns = 0;
   double pair_ps = 0;
   // Of a server alone. A turn waits so long between client and scheduler (HTTP, tokenizer); a step
-  // takes at least base_ms and the host's time for the blocks whose copies began before it.
+  // takes so much longer for each block whose load began before it.
   double request_ms = 0;
-  double copy_block_us = 0;
+  double load_block_us = 0;
   std::string kernels_digest{};  // of the kernels that ran; empty: not known
   bool is_older = false;         // than the kernels of this program
   std::string server{};          // whose steps they are; empty: this engine's

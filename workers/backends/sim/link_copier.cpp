@@ -50,7 +50,7 @@ CopyId LinkCopier::submit(CopyDirection direction, std::span<const engine::Block
   const double launches_ns = static_cast<double>(copies.size()) * link_.block_us * 1e3;
   const double work_ns = link_.infinite ? 0 : bytes / gb_s + launches_ns;
   const CopyId id{++num_submitted_};
-  blocks_ += std::ssize(copies);
+  if (direction == CopyDirection::load) loaded_blocks_ += std::ssize(copies);
   Direction& queue = directions_[static_cast<std::size_t>(direction)];
   queue.push_back({id, work_ns});
   begin_heads();

@@ -40,8 +40,8 @@ class LinkCopier final : public engine::BlockCopier {
   std::optional<engine::Nanos> next_completion() const override;
   bool withdraw(engine::CopyId id, engine::Nanos now) override;
   void wait() override {}
-  /// Of all batches that were submitted.
-  std::int64_t blocks() const { return blocks_; }
+  /// Blocks of all loads that were submitted.
+  std::int64_t loaded_blocks() const { return loaded_blocks_; }
 
  private:
   struct Batch {
@@ -64,7 +64,7 @@ class LinkCopier final : public engine::BlockCopier {
   std::vector<engine::CopyDone> through_;
   double now_ns_ = 0;  // the link has been simulated up to this time
   std::uint64_t num_submitted_ = 0;
-  std::int64_t blocks_ = 0;
+  std::int64_t loaded_blocks_ = 0;
 };
 
 }  // namespace backends

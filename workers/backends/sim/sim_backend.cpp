@@ -48,20 +48,19 @@ engine::StepResult SimBackend::execute(const engine::StepPlan& plan) {
   if (plan.scheduled.empty()) return {};
   for (const engine::ScheduledRequest& share : plan.scheduled)
     if (share.samples) require_answer(share);
-  return {.sampled = {}, .duration = std::max(cost_model_.step_time(shape_of(plan)), host_time())};
+  return {.sampled = {}, .duration = cost_model_.step_time(shape_of(plan)) + load_work()};
 }
 
-void SimBackend::bound_by_host(const LinkCopier& copier, engine::Nanos base, engine::Nanos block) {
+void SimBackend::add_load_work(const LinkCopier& copier, engine::Nanos block) {
   copier_ = &copier;
-  base_ = base;
   block_ = block;
 }
 
-engine::Nanos SimBackend::host_time() {
+engine::Nanos SimBackend::load_work() {
   if (copier_ == nullptr) return engine::Nanos{0};
-  const std::int64_t blocks = copier_->blocks() - copied_blocks_;
-  copied_blocks_ = copier_->blocks();
-  return base_ + blocks * block_;
+  const std::int64_t blocks = copier_->loaded_blocks() - loaded_blocks_;
+  loaded_blocks_ = copier_->loaded_blocks();
+  return blocks * block_;
 }
 
 }  // namespace backends

@@ -15,17 +15,17 @@ class SimBackend final : public engine::Backend {
   explicit SimBackend(const CostModel& cost_model) : cost_model_(cost_model) {}
   engine::StepResult execute(const engine::StepPlan& plan) override;
 
-  /// From now on a step takes at least `base`, and `block` for each block whose copy was submitted
-  /// since the step before it: host work, which a long step hides. Borrows the copier.
-  void bound_by_host(const LinkCopier& copier, engine::Nanos base, engine::Nanos block);
+  /// From now on a step takes `block` longer for each block whose load was submitted since the step
+  /// before it: the host's work for its copies. Borrows the copier.
+  void add_load_work(const LinkCopier& copier, engine::Nanos block);
 
  private:
-  engine::Nanos host_time();
+  engine::Nanos load_work();
 
   const CostModel& cost_model_;
   const LinkCopier* copier_ = nullptr;
-  engine::Nanos base_{0}, block_{0};
-  std::int64_t copied_blocks_ = 0;  // before this step
+  engine::Nanos block_{0};
+  std::int64_t loaded_blocks_ = 0;  // before this step
 };
 
 }  // namespace backends
