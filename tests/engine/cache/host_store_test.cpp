@@ -41,6 +41,14 @@ class Store {
     written(middle, end);
     store_.finish(range(first, end), use);
   }
+  /// A turn stores its context and ends, once its job has been given up.
+  void serve_and_give_up(int first, int end) {
+    engine::HostUse use;
+    offer(first, end, 0, use);
+    written(first, end);
+    for (const ContentId content : range(first, end)) store_.evict_next(content, engine::JobId{});
+    store_.finish(range(first, end), use);
+  }
   /// Looks the context up again.
   void look_up(int first, int end) { store_.touch(range(first, end)); }
   /// Contents in the order in which they would leave.
@@ -122,6 +130,13 @@ TEST_CASE("under vLLM 0.33 the end of the context used least recently leaves fir
   CHECK(store.order() == Ids{4, 3, 2, 1, 8, 7, 6, 5});
   store.look_up(1, 5);  // alone is no use
   CHECK(store.order() == Ids{4, 3, 2, 1, 8, 7, 6, 5});
+}
+
+TEST_CASE("what was chosen to leave next stays so when its turn ends", "[host_store]") {
+  Store store(false);
+  store.serve(1, 3, 5);
+  store.serve_and_give_up(5, 9);
+  CHECK(store.order() == Ids{8, 7, 6, 5, 4, 3, 2, 1});
 }
 
 TEST_CASE("under vLLM 0.26 what a turn stored last leaves behind the start of its context",

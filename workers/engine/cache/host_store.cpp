@@ -283,7 +283,7 @@ void HostStore::finish(std::span<const ContentId> contents, HostUse& uses) {
   for (std::size_t i = std::min(contents.size(), uses.blocks.size()); i-- > 0;) {
     const std::uint8_t flags = uses.blocks[i];
     HostEntry* const here = entry_of(contents[i]);
-    if ((flags & HostUse::seen) == 0 || !here) continue;
+    if ((flags & HostUse::seen) == 0 || !here || here->chosen) continue;
     if (arc_) {
       const bool reused = (flags & HostUse::reused) != 0;
       if (reused || (flags & HostUse::inserted) != 0) renew(*here, here->frequent || reused);
