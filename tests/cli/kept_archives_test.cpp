@@ -55,11 +55,11 @@ TEST_CASE("every kept archive is whole, and claims and the report read it") {
   }
 }
 
-TEST_CASE("what is kept takes at most 12 MB of a clone") {
+TEST_CASE("what is kept takes at most 10 MB of a clone") {
   std::uintmax_t bytes = 0;
   for (const auto& entry : fs::directory_iterator(kSource / "sweeps/measured"))
     bytes += entry.file_size();
-  CHECK(bytes <= 12'000'000);
+  CHECK(bytes <= 10'000'000);
 }
 
 TEST_CASE("the studies state the mean completion time of every kept cell") {
