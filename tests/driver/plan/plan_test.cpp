@@ -158,24 +158,6 @@ TEST_CASE("a pool of another card stands in a cell's name, once, whether it is a
         "engine.emulate=a100-40gb");
 }
 
-namespace {
-
-/// Three policies, one of them with a host tier, and a line of the sweep file beside.
-driver::Plan three_policies(const std::string& line, const driver::Options& options = {}) {
-  return plan_of("schema = 1\nsweep.name = \"a\"\nsweep.backend = \"sim\"\n" + line + R"(
-dram_gib = 16
-[axes]
-gpu = ["h100-80gb"]
-jps = [3]
-policy = ["fcfs", "continuum", "lmcache"]
-[workload]
-kind = "swe_smith_like"
-)",
-                 options);
-}
-
-}  // namespace
-
 TEST_CASE("a plan expects of a server's profile what its policy takes, and the starts of servers") {
   if (!worker::can_reach_servers()) SKIP_TEST("this build has no libcurl");
   const auto report = [](const driver::Plan& plan) { return report_plan(plan, {}); };
