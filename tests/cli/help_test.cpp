@@ -49,8 +49,7 @@ TEST_CASE("the version names what the program was built with") {
   const Outcome outcome = Program().run({"--version"});
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, StartsWith("kvsweep "));
-  for (const std::string part :
-       {"HDF5 ", "Boost ", "CUDA ", "archives packed by "})
+  for (const std::string part : {"HDF5 ", "Boost ", "CUDA ", "archives packed by "})
     CHECK_THAT(outcome.out, Contains(part));
   CHECK(Program().run({"-V"}).out == outcome.out);
 }
