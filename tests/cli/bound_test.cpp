@@ -53,7 +53,7 @@ TEST_CASE(
   const std::string table = program.run({"bound", "a.h5"}).out;
   CHECK_THAT(table, Contains("eviction=oracle) (reference)") && Contains(" by a reference"));
   program.run({"report", "a.h5", "--bound", "-o", "page"});
-  CHECK_THAT(program.read("page/index.html"), Contains(" by a reference"));
+  CHECK_THAT(program.page("page"), Contains(" by a reference"));
 }
 
 TEST_CASE("bound counts the misses of cells without their steps, too") {
@@ -114,7 +114,7 @@ TEST_CASE("a report has the bounds that it is asked for") {
   const auto page = [&](std::vector<std::string> words) {
     words.insert(words.begin(), {"report", "a.h5", "-o", "page"});
     REQUIRE(program.run(words).exit_code == 0);
-    return program.read("page/index.html");
+    return program.page("page");
   };
   CHECK_THAT(page({"--bound"}), Contains("at 3 jobs/s the optimum is in ["));
   CHECK_THAT(page({}), !Contains("the optimum is in ["));

@@ -4,6 +4,7 @@
 #include <spawn.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <zlib.h>
 
 #include <algorithm>
 #include <fstream>
@@ -35,6 +36,23 @@ class SpawnActions {
  private:
   posix_spawn_file_actions_t actions_;
 };
+
+std::string from_base64(const std::string& text) {
+  static const std::string digits =
+      "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
+  std::string bytes;
+  unsigned bits = 0;
+  int held = 0;
+  for (const char digit : text) {
+    if (digit == '=') break;
+    bits = bits << 6 | static_cast<unsigned>(digits.find(digit));
+    held += 6;
+    if (held < 8) continue;
+    held -= 8;
+    bytes += static_cast<char>(bits >> held & 0xffu);
+  }
+  return bytes;
+}
 
 std::string text_of(const fs::path& path) {
   std::ostringstream text;
@@ -81,6 +99,21 @@ Outcome Program::run(const std::vector<std::string>& words, const std::string& o
 }
 
 std::string Program::read(const std::string& name) const { return text_of(folder_.path() / name); }
+
+std::string Program::page(const std::string& folder) const {
+  const std::string text = read(folder + "/index.html");
+  const std::string mark = R"({"deflated":")";
+  const std::size_t at = text.find(mark);
+  if (at == text.npos) return text;
+  const std::size_t first = at + mark.size(), last = text.find('"', first);
+  const std::string packed = from_base64(text.substr(first, last - first));
+  std::string data(64 * packed.size(), '\0');
+  uLongf size = data.size();
+  if (uncompress(reinterpret_cast<Bytef*>(data.data()), &size,
+                 reinterpret_cast<const Bytef*>(packed.data()), packed.size()) != Z_OK)
+    throw std::runtime_error(folder + "/index.html holds data that zlib does not inflate");
+  return text + data.substr(0, size);
+}
 
 std::vector<std::string> Program::names_in(const std::string& name) const {
   std::vector<std::string> names;

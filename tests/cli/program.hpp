@@ -26,6 +26,8 @@ class Program {
   /// Writes a file into the folder, which is the working directory of the program.
   void write(const std::string& name, const std::string& text) const { folder_.write(name, text); }
   std::string read(const std::string& name) const;
+  /// The page of a report in this folder, with its data as text even where they are packed.
+  std::string page(const std::string& folder) const;
   std::string file(const std::string& name) const { return (folder_.path() / name).string(); }
   bool exists(const std::string& name) const {
     return std::filesystem::exists(folder_.path() / name);

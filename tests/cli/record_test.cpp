@@ -146,7 +146,7 @@ TEST_CASE("tables, comparisons, claims and reports take cells of any level") {
   CHECK_THAT(claims.out, Contains("undecided") &&
                              Contains("is stored at the level summary, without its turns"));
   REQUIRE(program.run({"report", "a.h5", "-o", "page"}).exit_code == 0);
-  CHECK_THAT(program.read("page/index.html"),
+  CHECK_THAT(program.page("page"),
              Contains("some cells are stored at the level summary, without their steps"));
 }
 
