@@ -10,7 +10,7 @@
 
 namespace analysis {
 
-// What every chart is, whoever draws it: the pages (analysis/web/src/report/draw.ts) and
+// Every chart is described here, once. The pages (analysis/web/src/report/draw.ts) and
 // kvsweep-figures (analysis/python/kvsweep/draw.py) read the JSON that add_chart() writes.
 
 inline constexpr double kAnywhere = std::numeric_limits<double>::quiet_NaN();
