@@ -81,8 +81,6 @@ MAY_INCLUDE = {
     "workers/tools": "workers/rank workers/server workers/server/dialect workers/server/http workers/cell workers/record workers/engine workers/engine/base workers/policies workers/workload "
                      "workers/workload/trace workers/model workers/backends/sim workers/backends/cuda "
                      "workers/backends/cuda/forward sweeps/files posix",
-    "workers/replay": "workers/engine/base workers/engine/cache workers/engine/step workers/engine/tiers workers/engine/scheduler workers/policies "
-                      "sweeps/files json",
     "analysis/text": "zlib posix",
     "analysis/cell": "analysis/text sweeps/tables sweeps/spec",
     "analysis/compare": "analysis/text analysis/cell sweeps/files sweeps/tables sweeps/spec sweeps/archive",

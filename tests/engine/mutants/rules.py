@@ -9,7 +9,7 @@ LOADS = "workers/engine/scheduler/host_loads.cpp"
 TIER = "workers/engine/tiers/connector.cpp"
 STORE = "workers/engine/cache/host_store.cpp"
 STORE_H = "workers/engine/cache/host_store.hpp"
-ASYNC = "workers/replay/async_replay.cpp"
+ASYNC = "tests/engine/replay/async_replay.cpp"
 
 RULES = [
     ("N1", "blocks without a hash first",

@@ -7,9 +7,9 @@
 #include <set>
 #include <sstream>
 
+#include "tests/engine/replay/replay.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
-#include "workers/replay/replay.hpp"
 
 namespace fs = std::filesystem;
 using nlohmann::json;

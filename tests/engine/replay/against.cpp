@@ -1,4 +1,4 @@
-#include "workers/replay/against.hpp"
+#include "tests/engine/replay/against.hpp"
 
 #include <algorithm>
 #include <iterator>

@@ -6,9 +6,9 @@
 #include <sstream>
 #include <string_view>
 
+#include "tests/engine/replay/against.hpp"
+#include "tests/engine/replay/replay.hpp"
 #include "workers/engine/base/errors.hpp"
-#include "workers/replay/against.hpp"
-#include "workers/replay/replay.hpp"
 
 namespace {
 

@@ -2,8 +2,8 @@
 #include <optional>
 #include <ostream>
 
-#include "workers/replay/replay.hpp"
-#include "workers/replay/script.hpp"
+#include "tests/engine/replay/replay.hpp"
+#include "tests/engine/replay/script.hpp"
 
 namespace worker {
 namespace {

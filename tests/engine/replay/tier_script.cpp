@@ -1,7 +1,7 @@
 // What a script does with a host tier, and says about it.
 #include <algorithm>
 
-#include "workers/replay/script.hpp"
+#include "tests/engine/replay/script.hpp"
 
 namespace worker {
 

@@ -1,4 +1,4 @@
-#include "workers/replay/script.hpp"
+#include "tests/engine/replay/script.hpp"
 
 #include <algorithm>
 #include <cmath>

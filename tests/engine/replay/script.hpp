@@ -5,10 +5,10 @@
 #include <string>
 #include <vector>
 
+#include "tests/engine/replay/device.hpp"
+#include "tests/engine/replay/workload.hpp"
 #include "workers/engine/scheduler/scheduler.hpp"
 #include "workers/engine/tiers/connector.hpp"
-#include "workers/replay/device.hpp"
-#include "workers/replay/workload.hpp"
 
 namespace worker {
 

@@ -1,4 +1,4 @@
-#include "workers/replay/workload.hpp"
+#include "tests/engine/replay/workload.hpp"
 
 #include <algorithm>
 #include <cmath>
