@@ -11,7 +11,6 @@
 #include "analysis/answer/mechanisms.hpp"
 #include "analysis/answer/place_names.hpp"
 #include "analysis/answer/presets.hpp"
-#include "analysis/answer/published_winners.hpp"
 #include "analysis/answer/sentences.hpp"
 #include "analysis/text/escape.hpp"
 
@@ -215,16 +214,10 @@ std::string answer_heading(std::span<const Regime> regimes) {
                      : "95 % intervals, unadjusted; what is best, by Holm's rule at 5 %");
 }
 
-Answer answer_of(std::span<const RateRow> rows, std::span<const Published> published) {
+Answer answer_of(std::span<const RateRow> rows) {
   const std::vector<Regime> regimes = regimes_of(rows, kAnswerFigure);
-  std::vector<std::string> notes = overridden_presets(rows);
-  std::ranges::move(cost_model_errors(rows), std::back_inserter(notes));
-  return {answer_heading(regimes),
-          answer_lines(regimes),
-          lines_of(published_otherwise(rows, regimes, published)),
-          explain(rows, regimes),
-          std::move(notes),
-          idle_mechanisms(rows)};
+  return {answer_heading(regimes), answer_lines(regimes), explain(rows, regimes),
+          overridden_presets(rows), idle_mechanisms(rows)};
 }
 
 std::vector<std::string> commands_that_tell(std::span<const RateRow> rows, const std::string& run) {

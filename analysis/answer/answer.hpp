@@ -8,7 +8,6 @@
 #include "analysis/answer/place_names.hpp"
 #include "analysis/answer/tail.hpp"
 #include "analysis/compare/decision.hpp"
-#include "analysis/compare/published.hpp"
 
 namespace analysis {
 
@@ -67,27 +66,20 @@ struct Answer {
   /// Ratios range over the rates, with an interval around all of theirs. A winner with a worse tail
   /// than fcfs says so: worse_text() of tail.hpp.
   std::vector<AnswerLine> lines;
-  /// Where a publication has another winner: published_otherwise() of published_winners.hpp.
-  std::vector<AnswerLine> against;
   /// explain() of explanation.hpp.
   std::vector<AnswerLine> why;
-  /// Named policies, cards and cost models that the sweep changed, and what is known of the errors
-  /// of cost models: overridden_presets() and cost_model_errors() of presets.hpp.
+  /// Named policies, cards and cost models that the sweep changed: overridden_presets().
   std::vector<std::string> overridden;
   /// Mechanisms that did nothing, or almost nothing: idle_mechanisms() of mechanisms.hpp.
   std::vector<std::string> idle;
 };
 
 /// By kAnswerFigure.
-Answer answer_of(std::span<const RateRow> rows, std::span<const Published> published = {});
+Answer answer_of(std::span<const RateRow> rows);
 
-/// "30 of 32 cells have a result; missing with gpu=h100-80gb: policy=pin jps=3 and policy=pin
-/// jps=6", from the labels of all cells and of those without a result. A value of an axis without
-/// any result stands for its cells: "missing: all of h200-141gb". What the others have in common
-/// comes first, and of many the first are named.
-std::string coverage_text(std::span<const std::string> planned, std::vector<std::string> missing);
-/// The same of cells; those that their sweep excludes, or that no run was asked for, are not
-/// missing: "33 of 33 cells have a result; 147 excluded; 2 not asked for". Behind it kept_text().
+/// "30 of 32 cells have a result; missing: gpu=h100-80gb policy=pin jps=3 and 1 more". Cells that
+/// their sweep excludes, or that no run was asked for, are not missing: "33 of 33 cells have a
+/// result; 147 excluded; 2 not asked for". Behind it kept_text().
 std::string coverage_text(std::span<const ConfiguredCell> cells);
 /// "2 results are kept from another setting: jps=1 (now 2)": the values that no cell of the plan
 /// has. Empty if none of the cells is kept.

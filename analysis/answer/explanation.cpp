@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <cstdlib>
 #include <iterator>
 #include <utility>
@@ -15,116 +14,6 @@
 
 namespace analysis {
 namespace {
-
-/// A policy beside another one, at one rate or several.
-struct WhatItDoes {
-  struct Pair {
-    std::vector<double> own, other;  // at each rate at which both were observed
-  };
-  std::string name;     // of the other policy; empty: there is none
-  std::string differs;  // "other order and retention"
-  Pair found_percent, recomputed_tok, queue_s;
-
-  void add(const WhatItDoes& at_another_rate);
-
-  /// "90 to 91 % of prompt tokens found in a cache (fcfs 36 to 40 %)"; empty if not observed.
-  std::string found_text() const;
-  /// "beside continuum (other order, retention and tier): 13 k tokens recomputed, not 314 k; mean
-  /// queue 0.09 s, not 0.62 s". Figures less than a tenth apart are left out; empty without others.
-  std::string text() const;
-};
-
-using Pair = WhatItDoes::Pair;
-
-double figure_of(const PolicyCells& policy, const char* figure) {
-  return mean_of(by_seed(policy.repeats, figure)).value;
-}
-
-/// The share of the prompt tokens whose KV was found, in percent; NaN if it was not observed.
-double found_percent(const PolicyCells& policy) {
-  const double on_host = figure_of(policy, "host_hit_rate");
-  return 100 * (figure_of(policy, "prefix_hit_rate") + (std::isnan(on_host) ? 0 : on_host));
-}
-
-Pair pair_of(double own, double other) {
-  if (std::isnan(own) || std::isnan(other)) return {};
-  return {{own}, {other}};
-}
-
-std::string number_text(const char* format, double value) {
-  char text[48];
-  std::snprintf(text, sizeof text, format, value);
-  return text;
-}
-
-std::string percent_text(double percent) { return number_text("%.0f", percent); }
-
-/// "834", "13 k", "7.8 M"
-std::string count_text(double count) {
-  if (count >= 999'500) return number_text("%.1f M", count / 1e6);
-  return count >= 1000 ? number_text("%.0f k", count / 1e3) : number_text("%.0f", count);
-}
-
-std::string seconds_text(double s) { return number_text(s < 10 ? "%.2f" : "%.1f", s); }
-
-/// From the least to the most of the rates.
-template <class TextOf>
-std::string range(const std::vector<double>& values, TextOf text_of) {
-  const auto [least, most] = std::ranges::minmax(values);
-  return from_to(text_of(least), text_of(most));
-}
-
-bool is_apart(const Pair& pair) {
-  constexpr double kApart = 0.1;
-  for (std::size_t i = 0; i < pair.own.size(); ++i)
-    if (std::abs(pair.own[i] - pair.other[i]) > kApart * std::max(pair.own[i], pair.other[i]))
-      return true;
-  return false;
-}
-
-void append(Pair& pair, const Pair& more) {
-  std::ranges::copy(more.own, std::back_inserter(pair.own));
-  std::ranges::copy(more.other, std::back_inserter(pair.other));
-}
-
-void WhatItDoes::add(const WhatItDoes& more) {
-  append(found_percent, more.found_percent);
-  append(recomputed_tok, more.recomputed_tok);
-  append(queue_s, more.queue_s);
-}
-
-std::string WhatItDoes::found_text() const {
-  if (found_percent.own.empty()) return "";
-  return range(found_percent.own, percent_text) + " % of prompt tokens found in a cache (" + name +
-         ' ' + range(found_percent.other, percent_text) + " %)";
-}
-
-std::string WhatItDoes::text() const {
-  if (name.empty()) return "";
-  std::vector<std::string> parts;
-  if (is_apart(recomputed_tok))
-    parts.push_back(range(recomputed_tok.own, count_text) + " tokens recomputed, not " +
-                    range(recomputed_tok.other, count_text));
-  if (is_apart(queue_s))
-    parts.push_back("mean queue " + range(queue_s.own, seconds_text) + " s, not " +
-                    range(queue_s.other, seconds_text) + " s");
-  if (parts.empty()) return "";
-  std::string text = "beside " + name + (differs.empty() ? "" : " (" + differs + ')') + ": ";
-  return text + sweep::joined(parts, "; ");
-}
-
-WhatItDoes what_it_does(const PolicyCells& policy, const PolicyCells& other) {
-  std::vector<std::string> names;
-  for (const std::string_view part :
-       differences(parts_of(cell_of(policy)), parts_of(cell_of(other))))
-    names.emplace_back(part);
-  WhatItDoes made{other.variant, names.empty() ? "" : "other " + listed(names), {}, {}, {}};
-  made.found_percent = pair_of(found_percent(policy), found_percent(other));
-  made.recomputed_tok =
-      pair_of(figure_of(policy, "recomputed_tok"), figure_of(other, "recomputed_tok"));
-  made.queue_s = pair_of(figure_of(policy, "queue_mean_s"), figure_of(other, "queue_mean_s"));
-  return made;
-}
 
 using Texts = std::vector<std::string>;
 
@@ -162,12 +51,11 @@ struct Explanation {
   std::vector<Ratio> speeds{};
   std::vector<Tail> tails{};
   std::vector<Alone> parts{};
-  WhatItDoes beside_fcfs{}, beside_next{};
 
   /// Whether another one says the same of its rate.
   bool matches(const Explanation& other) const {
     return place == other.place && policy == other.policy && base == other.base &&
-           mechanism == other.mechanism && beside_next.name == other.beside_next.name &&
+           mechanism == other.mechanism &&
            std::ranges::equal(parts, other.parts, {}, &Alone::text, &Alone::text);
   }
 
@@ -175,8 +63,6 @@ struct Explanation {
     rates.push_back(other.rates.front());
     speeds.push_back(other.speeds.front());
     tails.push_back(other.tails.front());
-    beside_fcfs.add(other.beside_fcfs);
-    beside_next.add(other.beside_next);
     for (std::size_t i = 0; i < parts.size(); ++i)
       std::ranges::copy(other.parts[i].speeds, std::back_inserter(parts[i].speeds));
   }
@@ -193,8 +79,7 @@ struct Explanation {
       if (!each.speeds.empty()) line += ' ' + ratios_text(each.speeds, "");
       separator = ", ";
     }
-    const std::string found = beside_fcfs.found_text(), more = beside_next.text();
-    return line + (found.empty() ? "" : "; " + found) + (more.empty() ? "" : "; " + more);
+    return line;
   }
 };
 
@@ -238,7 +123,7 @@ std::vector<Alone> parts_alone(const RateRow& row, const PolicyCells& best,
   return all;
 }
 
-/// Why `best` is faster than `fcfs`, and than what is next; without parts if `fcfs` has some that
+/// Why `best` is faster than `fcfs`; without parts if `fcfs` has some that
 /// `best` has not.
 Explanation explanation_of(const RateRow& row, const PolicyCells* best, const PolicyCells& fcfs,
                            const Regime& regime, const PlaceNames& names) {
@@ -248,10 +133,6 @@ Explanation explanation_of(const RateRow& row, const PolicyCells* best, const Po
   made.speeds = {times_as_fast(*best, fcfs)};
   made.tails = {tail_of(row, *best)};
   made.parts = parts_alone(row, *best, fcfs);
-  made.beside_fcfs = what_it_does(*best, fcfs);
-  const Texts next = names_of(regime.next);
-  if (!next.empty() && std::ranges::find(next, fcfs.variant) == next.end())
-    made.beside_next = what_it_does(*best, *row.find(next.front()));
   return made;
 }
 

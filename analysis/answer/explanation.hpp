@@ -9,10 +9,8 @@ namespace analysis {
 
 /// Why the best policies are fast. A line for each place, amount of host memory and outcome: "at 3
 /// and 10 jobs/s continuum is 3.91 to 4.01 times as fast as fcfs; order alone (job_fcfs) 3.28 to
-/// 3.40, retention alone (pin) 1.01 to 1.02; 90 to 91 % of prompt tokens found in a cache (fcfs 36
-/// %); beside job_fcfs (other retention): ...". It names how fast each part of the policy is alone,
-/// or which policy would tell; whether its pins hold almost nothing; and what it recomputes and
-/// how long turns queue, beside the policy that is next.
+/// 3.40, retention alone (pin) 1.01 to 1.02". It names how fast each part of the policy is alone,
+/// or which policy would tell, and whether its pins hold almost nothing.
 std::vector<AnswerLine> explain(std::span<const RateRow> rows, std::span<const Regime> regimes);
 
 /// A policy that would tell what one part of the best one is worth, and where it is the best.

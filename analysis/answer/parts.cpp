@@ -104,16 +104,6 @@ std::string value_of(const ConfiguredCell& cell, std::string_view part) {
   return shown(cell.value(std::string(keys->main)));
 }
 
-std::vector<std::string_view> differences(const Parts& a, const Parts& b) {
-  std::vector<std::string_view> names;
-  for (const PartKeys& part : part_keys()) {
-    const auto in_a = a.find(part.name), in_b = b.find(part.name);
-    const bool has_a = in_a != a.end(), has_b = in_b != b.end();
-    if (has_a != has_b || (has_a && in_a->second != in_b->second)) names.push_back(part.name);
-  }
-  return names;
-}
-
 std::vector<std::string_view> part_names() {
   std::vector<std::string_view> names;
   for (const PartKeys& part : part_keys()) names.push_back(part.name);

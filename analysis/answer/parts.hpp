@@ -14,9 +14,6 @@ namespace analysis {
 using Parts = std::map<std::string_view, std::string>;
 Parts parts_of(const ConfiguredCell& cell);
 
-/// The parts in which two policies differ.
-std::vector<std::string_view> differences(const Parts& a, const Parts& b);
-
 /// What turns a part on in this cell: "job_fcfs" of order.
 std::string value_of(const ConfiguredCell& cell, std::string_view part);
 

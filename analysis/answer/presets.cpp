@@ -11,34 +11,26 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// What was changed: the same change of several presets is one line.
-struct Change {
-  std::string says, remark;
-  Texts names;
-
-  std::string text() const {
-    return listed(names) + (names.size() > 1 ? " run with " : " runs with ") + says + " (" +
-           remark + ')';
-  }
-};
-
+/// Who runs with what, in the order in which it was first seen: the same change of several presets
+/// is one line.
 class Changes {
  public:
   void add(const std::string& name, const std::string& says, const std::string& remark) {
-    auto known = std::ranges::find_if(
-        all_, [&](const Change& each) { return each.says == says && each.remark == remark; });
-    if (known == all_.end()) known = all_.insert(known, Change{says, remark, {}});
-    add_once(known->names, name);
+    const std::string change = says + " (" + remark + ')';
+    auto known = std::ranges::find(all_, change, &std::pair<std::string, Texts>::first);
+    if (known == all_.end()) known = all_.insert(known, {change, {}});
+    add_once(known->second, name);
   }
 
   Texts lines() const {
     Texts lines;
-    for (const Change& each : all_) lines.push_back(each.text());
+    for (const auto& [change, names] : all_)
+      lines.push_back(listed(names) + (names.size() > 1 ? " run with " : " runs with ") + change);
     return lines;
   }
 
  private:
-  std::vector<Change> all_;
+  std::vector<std::pair<std::string, Texts>> all_;
 };
 
 /// "eviction=slru" and "ttl_s=5" of the policy "continuum+eviction=slru+ttl_s=5".
@@ -101,6 +93,9 @@ Texts overridden_presets(std::span<const RateRow> rows) {
       if (note_of(cell, "cost_model").ends_with("(estimated)"))
         changes.add(row.place.gpu, "estimated kernels",
                     "scaled from another card or model, nothing was measured on this one");
+      if (!note_of(cell, "cost_model_fit").empty())
+        changes.add(row.place.gpu, "cost-model constants of older kernels",
+                    "fitted to other kernels than this program's");
       add_cost_model(changes, cell);
     }
   }

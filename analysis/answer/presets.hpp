@@ -12,8 +12,4 @@ namespace analysis {
 /// (kvsweep policies shows them without the change)".
 std::vector<std::string> overridden_presets(std::span<const RateRow> rows);
 
-/// A sentence on each cost model of simulated cells: what is known of its error, and which cards'
-/// constants are of other kernels than those of the program that ran the cells.
-std::vector<std::string> cost_model_errors(std::span<const RateRow> rows);
-
 }  // namespace analysis

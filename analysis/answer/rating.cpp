@@ -4,9 +4,8 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/text/escape.hpp"
-
 #include "analysis/answer/parts.hpp"
+#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {

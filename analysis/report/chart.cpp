@@ -3,106 +3,36 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <string_view>
-
-#include "analysis/report/json.hpp"
+#include <nlohmann/json.hpp>
 
 namespace analysis {
 namespace {
 
-void add_numbers(JsonLine& json, std::string_view key, const std::vector<double>& values) {
-  if (values.empty()) return;
-  json.key(key).open('[');
-  for (const double value : values) add_brief(json, value);
-  json.close(']');
+using Json = nlohmann::ordered_json;
+
+/// Six significant digits; null is what was not observed.
+Json brief(double value) {
+  if (!std::isfinite(value)) return nullptr;
+  char text[32];
+  const auto [end, error] =
+      std::to_chars(text, text + sizeof text, value, std::chars_format::general, 6);
+  std::from_chars(text, end, value);
+  constexpr double kExact = 1e15;
+  if (value == std::trunc(value) && std::abs(value) < kExact)
+    return static_cast<std::int64_t>(value);
+  return value;
 }
 
-void add_flag(JsonLine& json, std::string_view key, bool is_set) {
-  if (is_set) json.key(key).boolean(true);
+Json brief(const std::vector<double>& values) {
+  Json all = Json::array();
+  for (const double value : values) all.push_back(brief(value));
+  return all;
 }
 
-void add_text(JsonLine& json, std::string_view key, const std::string& text) {
-  if (!text.empty()) json.key(key).text(text);
-}
-
-void add_limit(JsonLine& json, std::string_view key, double value) {
-  if (!std::isnan(value)) add_brief(json.key(key), value);
-}
-
-void add_axis(JsonLine& json, std::string_view key, const ChartAxis& axis) {
-  json.key(key).open('{').key("name").text(axis.name);
-  if (!axis.names.empty()) add_texts(json.key("names"), axis.names);
-  if (axis.log != 0) json.key("log").integer(axis.log);
-  add_limit(json, "from", axis.from);
-  add_limit(json, "to", axis.to);
-  add_flag(json, "of_policies", axis.of_policies);
-  json.close('}');
-}
-
-void add_column(JsonLine& json, const ChartColumn& column) {
-  json.raw_key('"' + column.name + '"');
-  if (const auto* texts = std::get_if<std::vector<std::string>>(&column.values)) {
-    add_texts(json, *texts);
-    return;
-  }
-  json.open('[');
-  for (const double value : std::get<std::vector<double>>(column.values)) add_brief(json, value);
-  json.close(']');
-}
-
-/// The x of the series before need not be repeated.
-void add_series(JsonLine& json, const ChartSeries& series, const ChartSeries* before) {
-  constexpr std::string_view kDraw[] = {"line", "steps", "filled", "area",
-                                        "dots", "bars",  "stack",  "boxes"};
-  json.open('{').key("name").text(series.name);
-  json.key("draw").text(kDraw[static_cast<std::size_t>(series.draw)]);
-  add_text(json, "policy", series.policy);
-  add_text(json, "color", series.color);
-  add_text(json, "source", series.source);
-  add_text(json, "mark", series.mark);
-  add_flag(json, "dashed", series.dashed);
-  add_flag(json, "hollow", series.hollow);
-  add_flag(json, "points", series.points);
-  add_flag(json, "right", series.right);
-  add_flag(json, "quiet", series.quiet);
-  if (series.repeats > 0) json.key("repeats").integer(static_cast<std::int64_t>(series.repeats));
-  if (before == nullptr || before->x != series.x) {
-    json.key("x").open('[');
-    for (const double x : series.x) add_brief(json, x);
-    json.close(']');
-  }
-  json.key("y").open('[');
-  for (const double y : series.y) add_brief(json, y);
-  json.close(']');
-  add_numbers(json, "low", series.low);
-  add_numbers(json, "high", series.high);
-  add_numbers(json, "end", series.end);
-  if (!series.more.empty()) {
-    json.key("more").open('{');
-    for (const ChartColumn& column : series.more) add_column(json, column);
-    json.close('}');
-  }
-  json.close('}');
-}
-
-void add_chart_panel(JsonLine& json, const ChartPanel& panel) {
-  json.open('{').key("name").text(panel.name);
-  add_text(json, "says", panel.says);
-  add_axis(json, "x", panel.x);
-  add_axis(json, "y", panel.y);
-  if (!panel.right.name.empty()) add_axis(json, "right", panel.right);
-  add_flag(json, "flat", panel.flat);
-  add_flag(json, "downward", panel.downward);
-  json.key("series").open('[');
-  for (const ChartSeries& series : panel.series)
-    add_series(json, series, &series == panel.series.data() ? nullptr : &series - 1);
-  json.close(']');
-  if (!panel.lines.empty()) {
-    json.key("lines").open('[');
-    for (const auto& [x, label] : panel.lines) add_brief(json.open('['), x).text(label).close(']');
-    json.close(']');
-  }
-  json.close('}');
+/// Leaves out what is as in a new chart.
+template <class T>
+void set(Json& json, const char* key, const T& value) {
+  if (value != T()) json[key] = value;
 }
 
 bool reads(const std::string& text, double& value) {
@@ -118,18 +48,72 @@ double quantity(const std::string& text) {
 
 }  // namespace
 
-void add_chart(JsonLine& json, const Chart& chart) {
-  json.open('{').key("id").text(chart.id).key("title").text(chart.title);
-  json.key("note").text(chart.note).key("kind").text(chart.kind).key("gpu").text(chart.gpu);
-  json.key("settings").text(chart.settings).key("jps").text(chart.jps);
-  json.key("at").open('{');
-  for (const auto& [name, value] : chart.at) json.key(name).text(value);
-  json.close('}').key("columns").integer(static_cast<std::int64_t>(chart.columns));
-  add_flag(json, "is_table", chart.is_table);
-  add_text(json, "nothing", chart.nothing);
-  json.key("panels").open('[');
-  for (const ChartPanel& panel : chart.panels) add_chart_panel(json, panel);
-  json.close(']').close('}');
+Json json_of(const ChartAxis& axis) {
+  Json json = {{"name", axis.name}};
+  set(json, "names", axis.names);
+  set(json, "log", axis.log);
+  if (!std::isnan(axis.from)) json["from"] = brief(axis.from);
+  if (!std::isnan(axis.to)) json["to"] = brief(axis.to);
+  set(json, "of_policies", axis.of_policies);
+  return json;
+}
+
+Json json_of(const ChartColumn& column) {
+  if (const auto* texts = std::get_if<std::vector<std::string>>(&column.values)) return *texts;
+  return brief(std::get<std::vector<double>>(column.values));
+}
+
+/// The x of the series before need not be repeated.
+Json json_of(const ChartSeries& series, const ChartSeries* before) {
+  constexpr const char* kDraw[] = {"line", "steps", "filled", "area",
+                                   "dots", "bars",  "stack",  "boxes"};
+  Json json = {{"name", series.name}, {"draw", kDraw[static_cast<std::size_t>(series.draw)]}};
+  set(json, "policy", series.policy);
+  set(json, "color", series.color);
+  set(json, "source", series.source);
+  set(json, "mark", series.mark);
+  set(json, "dashed", series.dashed);
+  set(json, "hollow", series.hollow);
+  set(json, "points", series.points);
+  set(json, "right", series.right);
+  set(json, "quiet", series.quiet);
+  set(json, "repeats", series.repeats);
+  if (before == nullptr || before->x != series.x) json["x"] = brief(series.x);
+  json["y"] = brief(series.y);
+  if (!series.low.empty()) json["low"] = brief(series.low);
+  if (!series.high.empty()) json["high"] = brief(series.high);
+  if (!series.end.empty()) json["end"] = brief(series.end);
+  for (const ChartColumn& column : series.more) json["more"][column.name] = json_of(column);
+  return json;
+}
+
+Json json_of(const ChartPanel& panel) {
+  Json json = {{"name", panel.name}};
+  set(json, "says", panel.says);
+  json["x"] = json_of(panel.x);
+  json["y"] = json_of(panel.y);
+  if (!panel.right.name.empty()) json["right"] = json_of(panel.right);
+  set(json, "flat", panel.flat);
+  set(json, "downward", panel.downward);
+  json["series"] = Json::array();
+  for (const ChartSeries& series : panel.series)
+    json["series"].push_back(
+        json_of(series, &series == panel.series.data() ? nullptr : &series - 1));
+  for (const auto& [x, label] : panel.lines)
+    json["lines"].push_back(Json::array({brief(x), label}));
+  return json;
+}
+
+Json json_of(const Chart& chart) {
+  Json json = {{"id", chart.id},     {"title", chart.title}, {"note", chart.note},
+               {"kind", chart.kind}, {"gpu", chart.gpu},     {"settings", chart.settings},
+               {"jps", chart.jps},   {"at", Json::object()}, {"columns", chart.columns}};
+  for (const auto& [name, value] : chart.at) json["at"][name] = value;
+  set(json, "is_table", chart.is_table);
+  set(json, "nothing", chart.nothing);
+  json["panels"] = Json::array();
+  for (const ChartPanel& panel : chart.panels) json["panels"].push_back(json_of(panel));
+  return json;
 }
 
 Places::Places(std::vector<std::string> all, bool as_names) {

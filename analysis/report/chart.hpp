@@ -1,17 +1,16 @@
 #pragma once
 #include <limits>
 #include <map>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "analysis/text/json_line.hpp"
-
 namespace analysis {
 
 // Every chart is described here, once. The pages (analysis/web/src/report/draw.ts) and
-// kvsweep-figures (analysis/python/kvsweep/draw.py) read the JSON that add_chart() writes.
+// kvsweep-figures (analysis/python/kvsweep/draw.py) read the JSON that json_of() makes.
 
 inline constexpr double kAnywhere = std::numeric_limits<double>::quiet_NaN();
 
@@ -43,9 +42,8 @@ struct ChartSeries {
   std::string name;
   std::string policy;  // which gives color and dash, and hides the series with it
   std::string color;   // otherwise: a meaning such as "vram", or the number of a color
-  std::string
-      source;        // of its numbers, if it is not the chart's kind: "published", "EXTERNAL: ..."
-  std::string mark;  // of dots and of points on a line: "", "square", "up", "down"
+  std::string source;  // of its numbers, if it is not the chart's kind: "published"
+  std::string mark;    // of dots and of points on a line: "", "square", "up", "down"
   Draw draw = Draw::line;
   bool dashed = false, hollow = false, points = false;
   bool right = false;  // by the axis on the right
@@ -81,7 +79,7 @@ struct Chart {
 };
 
 /// A series without x has that of the series before.
-void add_chart(JsonLine& json, const Chart& chart);
+nlohmann::ordered_json json_of(const Chart& chart);
 
 /// Texts of places as one axis: of numbers, which then ascend, or of names.
 struct Places {

@@ -78,8 +78,6 @@ void write_answer(const Report& report, std::ostream& out) {
   if (answer.lines.empty()) return;
   out << "<section><h2>Answer</h2>\n<p class=\"muted\">" << escaped(answer.heading) << "</p>\n";
   for (const AnswerLine& line : answer.lines) out << "<p>" << escaped(line.text()) << "</p>\n";
-  for (const AnswerLine& line : answer.against)
-    out << "<p class=\"warn\">" << escaped(line.text()) << "</p>\n";
   for (const AnswerLine& line : answer.why) out << "<p>Why: " << escaped(line.text()) << "</p>\n";
   for (const std::string& line : report.commands)
     out << "<p>What would tell: <code>" << escaped(line) << "</code></p>\n";

@@ -18,8 +18,8 @@ struct ReportTable {
   std::vector<std::string> sources{};  // where the numbers of each row come from, if it says so
 };
 
-/// The tables of a report: a summary for each panel, regimes, fits, claims, results from elsewhere,
-/// and cells without results.
+/// The tables of a report: a summary for each panel, regimes, fits, claims, and cells without
+/// results.
 std::vector<ReportTable> report_tables(const Report& report);
 
 /// What the policies of a panel did at a rate; columns in which none did anything are left out.

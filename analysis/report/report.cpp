@@ -4,7 +4,6 @@
 #include <cmath>
 #include <set>
 
-#include "analysis/answer/published_winners.hpp"
 #include "analysis/compare/config.hpp"
 #include "analysis/report/cell_names.hpp"
 #include "analysis/report/panels.hpp"
@@ -36,33 +35,6 @@ std::string command_of(const ReportArchive& archive) {
   if (!archive.provenance.has("command") || archive.provenance.rows() == 0) return by_name;
   const std::string& known = archive.provenance.values<std::string>("command").front();
   return known.starts_with("run ") ? known : by_name;
-}
-
-/// Whether one side of a ratio is this policy: "cpu_offload-128G".
-bool is_side(const CellFilter& side, const std::string& variant) {
-  const auto policy = side.find("policy"), dram = side.find("dram_gib");
-  if (policy == side.end() || policy->second.size() != 1) return false;
-  const bool has_dram = dram != side.end() && dram->second != std::vector<std::string>{"-"};
-  return variant == policy->second.front() + (has_dram ? '-' + dram->second.front() + 'G' : "");
-}
-
-/// The claims that compare the two policies on that card.
-std::vector<std::string> claims_about(const PublishedWinner& otherwise, const ClaimReport& report) {
-  std::vector<std::string> ids;
-  for (const Claim& claim : report.claims) {
-    const bool is_about = std::ranges::any_of(claim.points, [&](const ClaimPoint& point) {
-      const auto gpu = point.cells.find("gpu");
-      const auto compares = [&](const std::string& a, const std::string& b) {
-        return is_side(point.cells, a) && is_side(point.base, b);
-      };
-      return point.is_ratio && gpu != point.cells.end() &&
-             std::ranges::find(gpu->second, otherwise.gpu) != gpu->second.end() &&
-             (compares(otherwise.ours, otherwise.theirs) ||
-              compares(otherwise.theirs, otherwise.ours));
-    });
-    if (is_about && claim.metric == kAnswerFigure) ids.push_back(claim.id);
-  }
-  return ids;
 }
 
 /// Collects cells with results first: a result that one archive lacks may be in another.
@@ -131,21 +103,10 @@ double published_fit(const ClaimReport& claims, const std::string& metric,
   return sweep::kNotObserved;
 }
 
-Report make_report(const std::vector<std::string>& files, const std::filesystem::path& profiles,
+Report make_report(const std::vector<std::string>& archives, const std::filesystem::path& profiles,
                    const ServiceGoals& goals, const CellBounds& bounds) {
   Report report;
   report.goals = goals;
-  std::vector<std::string> archives;
-  for (const std::string& path : files) {
-    if (names_external(path)) {
-      report.externals.push_back(load_external(path));
-    } else {
-      archives.push_back(path);
-    }
-  }
-  if (archives.empty())
-    throw sweep::SpecError(
-        "a report needs an archive: external results are only shown beside its cells");
   for (const std::string& path : archives) {
     report.readers.emplace_back(path);
     report.archives.push_back(describe(report.readers.back(), path));
@@ -157,15 +118,11 @@ Report make_report(const std::vector<std::string>& files, const std::filesystem:
   report.panels = make_panels(rows, report.cells, sources, report.published, goals, bounds);
   report.regimes = regimes_of(rows, kAnswerFigure);
   report.answer = answer_of(rows);
-  std::vector<PublishedWinner> otherwise =
-      published_otherwise(rows, report.regimes, report.published);
   for (const Ablation& each : missing_ablations(rows, report.regimes))
     report.commands.push_back(ablation_command(each, command_of(report.archives.front())));
   report.claims = run_claims(archives, "", profiles);
   report.claim_cells = cells_of(report.claims.rows, sources);
-  for (PublishedWinner& each : otherwise) each.claims = claims_about(each, report.claims);
-  report.answer.against = lines_of(otherwise);
-  report.studies = make_study_charts(report.readers, report.externals, profiles);
+  report.studies = make_study_charts(report.readers, profiles);
   report.accesses = make_access_charts(report.cells, sources, report.accesses_left_out);
   return report;
 }

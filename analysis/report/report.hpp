@@ -70,8 +70,7 @@ struct Report {
   std::vector<std::string> commands;  // that run what would explain the answer
   ServiceGoals goals;
   std::vector<MissingCell> missing;
-  StudyCharts studies;
-  std::deque<ExternalCell> externals;
+  std::vector<Chart> studies;
   std::vector<Chart> accesses;                 // of the first cells that logged them
   std::vector<std::string> accesses_left_out;  // why others have none
   ClaimReport claims;
@@ -87,12 +86,10 @@ struct Report {
   Report(const Report&) = delete;
 };
 
-/// Reads archives, every table once. A cell in several archives counts once. Files for which
-/// names_external() is true are external results; they are shown only beside studies' figures.
-/// `profiles` is sweeps/ with its claims/ and published/; goodput is under `goals`; `bounds` are of
-/// the cells that have one. Throws what ArchiveReader and load_external() throw, and SpecError if
-/// there is no archive.
-Report make_report(const std::vector<std::string>& files, const std::filesystem::path& profiles,
+/// Reads archives, every table once. A cell in several archives counts once. `profiles` is sweeps/
+/// with its claims/ and published/; goodput is under `goals`; `bounds` are of the cells that have
+/// one. Throws what ArchiveReader throws.
+Report make_report(const std::vector<std::string>& archives, const std::filesystem::path& profiles,
                    const ServiceGoals& goals = {}, const CellBounds& bounds = {});
 
 /// The published value of a metric of the step time line, such as "slope_us:max_tok", for a panel's

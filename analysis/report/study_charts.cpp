@@ -64,7 +64,7 @@ Item& named(std::vector<Item>& items, const std::string& name) {
 
 /// One line or group of bars before its places are known.
 struct Draft {
-  std::string name, external;  // external: the source of a result from elsewhere
+  std::string name;
   std::vector<std::pair<std::string, std::vector<double>>> points;  // by x as displayed
   std::vector<std::pair<std::string, double>> published;
 };
@@ -109,27 +109,6 @@ class ChartBuilder {
                             load(source, "evictions"));
         return;
     }
-  }
-
-  /// Adds a separate series, so that the result never shares a median with cells. Returns whether
-  /// the figure shows it.
-  bool add_external(const ExternalCell& external) {
-    const ConfiguredCell cell(external.record);
-    const bool is_beside =
-        figure_.over == FigureSpec::Over::cells &&
-        std::ranges::find(figure_.experiments, external.experiment) != figure_.experiments.end() &&
-        matches(cell, figure_.where) &&
-        (chart_.gpu.empty() || chart_.gpu == shown(cell.value("gpu")));
-    const double value = is_beside ? cell.figure(figure_.y) : sweep::kNotObserved;
-    if (std::isnan(value)) return false;
-    DraftPanel& panel = named(panels_, figure_.panel_name(label(cell, figure_.panel)));
-    const std::string cells = series_of(cell);
-    Draft& series = panel.series.emplace_back();
-    series.name = cells + (cells.empty() ? "" : ", ") + external.name + " (EXTERNAL)";
-    series.external = external.source;
-    series.points.push_back({figure_.x_value(label(cell, figure_.x)), {value}});
-    remark("EXTERNAL, not run by kvsweep: " + external.name + " is " + external.source);
-    return true;
   }
 
   void add_published() {
@@ -249,11 +228,6 @@ class ChartBuilder {
     theirs.name += ", published";
     theirs.source = "published";
     theirs.dashed = theirs.hollow = true;
-    if (!draft.external.empty()) {
-      own.source = "EXTERNAL: " + draft.external;
-      own.mark = "square";
-      own.dashed = true;
-    }
     std::vector<std::pair<double, const std::vector<double>*>> points;
     for (const auto& [x, values] : draft.points) points.emplace_back(places.at(x), &values);
     std::ranges::stable_sort(points, {}, [](const auto& each) { return each.first; });
@@ -287,8 +261,8 @@ class ChartBuilder {
 };
 
 /// Adds the charts of one figure: one for each kind of figures and card.
-void add_charts(StudyCharts& made, const std::string& study, const FigureSpec& figure,
-                const Experiments& experiments, const std::deque<ExternalCell>& externals) {
+void add_charts(std::vector<Chart>& charts, const std::string& study, const FigureSpec& figure,
+                const Experiments& experiments) {
   const bool of_cards = compares(figure, "gpu");
   std::map<std::pair<std::string, std::string>, std::vector<const Source*>> cells;
   std::vector<std::pair<std::string, std::string>> order;  // kind and card
@@ -307,13 +281,7 @@ void add_charts(StudyCharts& made, const std::string& study, const FigureSpec& f
     ChartBuilder builder(study, figure, key.first, key.second);
     for (const Source* source : cells[key]) builder.add(*source);
     builder.add_published();
-    for (std::size_t i = 0; i < externals.size(); ++i) {
-      const std::string name = study + ' ' + figure.name;
-      auto& shows = made.shows[i];
-      if (builder.add_external(externals[i]) && std::ranges::find(shows, name) == shows.end())
-        shows.push_back(name);
-    }
-    made.charts.push_back(builder.finish());
+    charts.push_back(builder.finish());
   }
 }
 
@@ -336,21 +304,20 @@ std::vector<FigureSpec> own_figures(const sweep::ArchiveReader& reader) {
 
 }  // namespace
 
-StudyCharts make_study_charts(std::deque<sweep::ArchiveReader>& archives,
-                              const std::deque<ExternalCell>& externals, const fs::path& folder) {
+std::vector<Chart> make_study_charts(std::deque<sweep::ArchiveReader>& archives,
+                                     const fs::path& folder) {
   const Experiments experiments = experiments_in(archives);
-  StudyCharts made;
-  made.shows.resize(externals.size());
+  std::vector<Chart> charts;
   for (const fs::path& path : toml_files(folder / "published"))
     for (const FigureSpec& figure : published_figures(path))
-      add_charts(made, path.stem().string(), figure, experiments, externals);
+      add_charts(charts, path.stem().string(), figure, experiments);
   std::set<std::string> done;
   for (const sweep::ArchiveReader& reader : archives) {
     if (!done.insert(reader.spec_text()).second) continue;
     for (const FigureSpec& figure : own_figures(reader))
-      add_charts(made, reader.sweep_name(), figure, experiments, externals);
+      add_charts(charts, reader.sweep_name(), figure, experiments);
   }
-  return made;
+  return charts;
 }
 
 }  // namespace analysis

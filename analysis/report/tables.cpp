@@ -5,7 +5,6 @@
 #include <set>
 
 #include "analysis/answer/mechanisms.hpp"
-#include "analysis/compare/config.hpp"
 #include "analysis/report/panel_charts.hpp"
 #include "analysis/report/plain.hpp"
 #include "analysis/text/text_table.hpp"
@@ -233,26 +232,6 @@ std::vector<ReportTable> missing_tables(const Report& report) {
   return tables;
 }
 
-ReportTable external_table(const Report& report) {
-  ReportTable table{"externals", "Results from elsewhere", "EXTERNAL: not run by kvsweep", {}};
-  for (const char* name : {"result", "source", "beside", "shown in", "figure"})
-    table.grid.columns.push_back({name, "", false});
-  table.grid.columns.push_back({"value", ""});
-  for (std::size_t i = 0; i < report.externals.size(); ++i) {
-    const ExternalCell& cell = report.externals[i];
-    std::string config;
-    for (const auto& [key, value] : parse_config(cell.record.config_json))
-      config += (config.empty() ? "" : ", ") + std::string(key.text()) + '=' + shown(value);
-    const std::vector<std::string>& shows = report.studies.shows[i];
-    for (const sweep::Figure& figure : cell.record.figures)
-      table.grid.rows.push_back(
-          {cell.name + '\n' + config + ", from " + cell.file, "EXTERNAL " + cell.source,
-           cell.experiment, shows.empty() ? "no figure of these archives" : sweep::joined(shows),
-           figure.name, four_digits(figure.value)});
-  }
-  return table;
-}
-
 /// One thing that policies do, in a text; "-" if it was not observed.
 struct Act {
   const char* name;
@@ -330,7 +309,6 @@ std::vector<ReportTable> report_tables(const Report& report) {
       if (!table.grid.rows.empty()) tables.push_back(std::move(table));
     }
   }
-  if (!report.externals.empty()) tables.push_back(external_table(report));
   for (ReportTable& table : missing_tables(report)) tables.push_back(std::move(table));
   return tables;
 }

@@ -7,10 +7,7 @@
 #include <set>
 
 #include "analysis/answer/answer.hpp"
-#include "analysis/answer/mechanisms.hpp"
-#include "analysis/answer/presets.hpp"
 #include "analysis/compare/groups.hpp"
-#include "analysis/compare/side_by_side.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
@@ -103,35 +100,6 @@ void print(const analysis::ComparisonReport& report, const Options& options) {
   std::cout << '\n';
 }
 
-/// Cells of different backends are not divided but set beside each other, named.
-void show_backends(const std::vector<ConfiguredCell>& cells, analysis::CompareQuestion question,
-                   const Options& options) {
-  if (options.base) throw UsageError("--base has no meaning where --by names backend");
-  std::erase(question.by, "backend");
-  const analysis::GridFormat format = grid_format(options);
-  print_grid(analysis::side_by_side(cells, question.by, question.metric, format), format,
-             std::cout);
-  if (format != analysis::GridFormat::csv)
-    std::cout << '\n'
-              << analysis::terminal_text(question.metric)
-              << ": mean over the repeats with its 95 % interval; figures of different kinds are "
-                 "not divided (kvsweep fit A.h5 SIM.h5 says how far a simulation is off)\n";
-}
-
-bool names_backend(const Options& options) {
-  if (!options.by) return false;
-  const std::vector<std::string> by = sweep::split(*options.by, ",");
-  return std::ranges::find(by, "backend") != by.end();
-}
-
-/// What is known of the errors of the cost models.
-void print_errors(const std::vector<ConfiguredCell>& cells, const Options& options) {
-  if (grid_format(options) == analysis::GridFormat::csv) return;
-  const auto rows = analysis::arrange(analysis::with_results(cells));
-  for (const std::string& line : analysis::cost_model_errors(rows))
-    std::cout << "note: " << analysis::terminal_text(line) << '\n';
-}
-
 void compare_two(sweep::ArchiveReader& a, const Options& options) {
   sweep::ArchiveReader b = open_archive(options.arguments[1]);
   if (options.base) throw UsageError("--base is for one archive; of two the first is the base");
@@ -140,13 +108,7 @@ void compare_two(sweep::ArchiveReader& a, const Options& options) {
   for (std::size_t i = 0; i < both_cells.size(); ++i)
     if (both_cells[i].empty())
       throw UsageError("no cell of " + options.arguments[i] + " is chosen by --only and --skip");
-  if (names_backend(options)) {
-    std::vector<ConfiguredCell> both = first;
-    both.insert(both.end(), second.begin(), second.end());
-    return show_backends(both, question_of(options, both, both), options);
-  }
   print(compare_archives(first, second, question_of(options, first, second)), options);
-  print_errors(second, options);
 }
 
 /// Which policy is best where, as `table` and `report` decide it.
@@ -160,10 +122,8 @@ void print_best(const std::vector<ConfiguredCell>& cells, const std::string& met
 void compare_one(sweep::ArchiveReader& archive, const Options& options) {
   const std::vector<ConfiguredCell> cells = selected_of_archives({&archive}, options).front();
   const analysis::CompareQuestion question = question_of(options, cells, cells);
-  if (names_backend(options)) return show_backends(cells, question, options);
   print(compare_within(cells, question), options);
   print_best(cells, question.metric, options);
-  print_errors(cells, options);
 }
 
 }  // namespace

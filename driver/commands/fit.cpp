@@ -28,10 +28,9 @@ std::string only_one(const std::string& what, const std::set<std::string>& value
 
 struct Measured {
   std::string gpu, model, backend;
-  std::size_t cells = 0;      // whose steps, or turns, are fitted
+  std::size_t cells = 0;      // whose steps are fitted
   std::size_t summaries = 0;  // without steps
   analysis::StepFit fit;
-  analysis::TurnFit turns{};        // of backend server
   std::set<std::string> kernels{};  // digests; empty in cells of earlier versions
   std::string server = {};          // whose steps were logged: kind, version, how it schedules
 };
@@ -63,10 +62,6 @@ bool is_async(const std::string& server) {
   return server.find(", asynchronous") != std::string::npos;
 }
 
-const char* fitted_table(const ConfiguredCell& cell) {
-  return cell.record->backend == "server" ? "turns" : "steps";
-}
-
 /// Cells that are stored without their steps are left out of the fit. They are refused where none
 /// has any, unless simulated cells are held against their figures.
 Measured measure(sweep::ArchiveReader& reader, const Options& options) {
@@ -76,7 +71,7 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
   std::size_t summaries = 0;
   const std::vector<ConfiguredCell> cells = finished(reader, options);
   for (const ConfiguredCell& cell : cells) {
-    if (sweep::lack_of_table(*cell.record, fitted_table(cell)).empty())
+    if (sweep::lack_of_table(*cell.record, "steps").empty())
       rows.push_back(cell.record->index);
     else
       ++summaries;
@@ -86,7 +81,7 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
     kernels.insert(note_of(cell, "kernels_digest"));
   }
   if (rows.empty() && summaries > 0 && !beside_simulated)
-    require_table(*cells.front().record, fitted_table(cells.front()));
+    require_table(*cells.front().record, "steps");
   using analysis::terminal_text;  // these are printed
   Measured found{terminal_text(only_one("gpu", gpus)),
                  terminal_text(only_one("model", models)),
@@ -98,7 +93,6 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
   std::set<std::string> servers;
   std::size_t logged = 0;
   for (const int row : rows) {
-    if (found.backend == "server") found.turns.add(reader.load_table(row, "turns"));
     const std::string server = found.backend == "server"
                                    ? logging_server(reader.cells()[static_cast<std::size_t>(row)])
                                    : "";
@@ -146,31 +140,8 @@ void print_constants(const Measured& found, const analysis::Plane& plane, std::o
     out << "# kernels_digest: the cells ran with several kernels, or do not say with which\n";
 }
 
-/// What turn times tell, where steps were not logged.
-void print_turns(const Measured& found, std::ostream& out) {
-  out << "MEASURED (server): " << found.turns.turns() << " turns of " << found.cells << " cells, "
-      << found.model << " on " << found.gpu
-      << "\nthe server's steps were not logged, so there are no constants of a card; by turns, "
-         "with "
-         "waiting and the work of other requests:\n\n";
-  if (const auto plane = found.turns.ttft()) {
-    const auto& slopes = plane->slopes;
-    out << "ttft = " << formatted("%.2f", plane->intercept * 1e3) << " ms + "
-        << formatted("%.2f", slopes[analysis::TurnFit::computed] * 1e6)
-        << " us x computed prompt tokens";
-    if (slopes.size() > analysis::TurnFit::cached)
-      out << " + " << formatted("%.2f", slopes[analysis::TurnFit::cached] * 1e6)
-          << " us x cached prompt tokens";
-    out << "; R2 " << formatted("%.4f", plane->r_squared) << ", leaves "
-        << formatted("%.2f", plane->rms * 1e3) << " ms (root mean square)\n";
-  }
-  if (const std::string caveat = found.turns.caveat(); !caveat.empty())
-    out << "warning: " << caveat << '\n';
-  out << "tpot = " << formatted("%.3f", found.turns.tpot_s() * 1e3) << " ms, mean over turns\n";
-}
-
 void print(const Measured& found, std::ostream& out) {
-  if (found.backend == "server" && found.server.empty()) return print_turns(found, out);
+  if (found.backend == "server" && found.server.empty()) return;  // a server that logs no steps
   if (found.summaries != 0) {
     out << found.summaries
         << (found.summaries == 1 ? " cell is a summary, which has"
@@ -201,6 +172,10 @@ int fit(const Options& options) {
   sweep::ArchiveReader reader = open_archive(options.arguments.front());
   const Measured found = measure(reader, options);
   if (options.arguments.size() == 1) {
+    if (found.backend == "server" && found.server.empty())
+      throw UsageError(
+          "fit needs steps, and the server of these cells did not log them "
+          "(server.steps = true)");
     print(found, std::cout);
     return kOk;
   }

@@ -154,7 +154,6 @@ analysis::CellBounds bounds_in(const Options& options) {
   analysis::CellBounds all;
   if (!options.bound) return all;
   for (const std::string& path : options.arguments) {
-    if (analysis::names_external(path)) continue;
     const sweep::ArchiveReader archive = open_archive(path);
     const ArchivedBounds bounds = bounds_of(selected_cells(archive.cells(), options), options);
     print_missing(bounds, std::cout);

@@ -239,12 +239,10 @@ std::vector<std::string> texts_of(const std::vector<analysis::AnswerLine>& lines
 void print_answer(std::span<const sweep::CellRecord> records, const Options& options) {
   const std::vector<analysis::ConfiguredCell> cells(records.begin(), records.end());
   const auto rows = analysis::arrange(analysis::with_results(cells));
-  const analysis::Answer answer =
-      analysis::answer_of(rows, analysis::all_published(options.profiles / "published"));
+  const analysis::Answer answer = analysis::answer_of(rows);
   if (answer.lines.empty()) return;
   std::cout << answer.heading << ":\n";
   print_some(texts_of(answer.lines), "  ");
-  print_some(texts_of(answer.against), "  ");
   print_some(texts_of(answer.why), "why: ");
   for (const std::string& each : analysis::commands_that_tell(rows, options.command_line))
     std::cout << "what would tell: " << analysis::terminal_text(each) << '\n';

@@ -1,9 +1,7 @@
 #include <iostream>
 
 #include "analysis/answer/answer.hpp"
-#include "analysis/answer/mechanisms.hpp"
 #include "analysis/answer/policy_table.hpp"
-#include "analysis/answer/presets.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/bound/archived.hpp"
 #include "driver/command_line/archive_argument.hpp"
@@ -28,9 +26,6 @@ int table(const Options& options) {
     if (format != analysis::GridFormat::csv && (any_kept || with_result.size() < cells.size()))
       std::cout << analysis::terminal_text(analysis::coverage_text(cells)) << '\n';
     if (format != analysis::GridFormat::csv) print_missing(bounds, std::cout);
-    if (format != analysis::GridFormat::csv)
-      for (const std::string& line : analysis::cost_model_errors(rows))
-        std::cout << "note: " << analysis::terminal_text(line) << '\n';
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }

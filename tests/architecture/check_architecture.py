@@ -83,11 +83,11 @@ MAY_INCLUDE = {
                      "workers/backends/cuda/forward sweeps/files posix",
     "analysis/text": "zlib posix",
     "analysis/cell": "analysis/text sweeps/tables sweeps/spec",
-    "analysis/compare": "analysis/text analysis/cell sweeps/files sweeps/tables sweeps/spec sweeps/archive",
+    "analysis/compare": "analysis/text analysis/cell sweeps/tables sweeps/spec sweeps/archive",
     "analysis/answer": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
     "analysis/claims": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
     "analysis/trace": "analysis/text sweeps/tables sweeps/archive",
-    "analysis/report": "analysis/text analysis/cell analysis/compare analysis/answer analysis/claims sweeps/tables sweeps/spec sweeps/archive",
+    "analysis/report": "analysis/text analysis/cell analysis/compare analysis/answer analysis/claims sweeps/tables sweeps/spec sweeps/archive json",
     "driver/command_line": "analysis/text analysis/compare sweeps/files sweeps/tables sweeps/spec sweeps/archive workers/cell version boost posix",
     "driver/farm": "driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
     "driver/plan": "workers/backends/sim driver/command_line driver/farm analysis/text analysis/compare analysis/answer sweeps/files sweeps/spec sweeps/archive "

@@ -263,19 +263,6 @@ TEST_CASE("an export into a file appears complete, and says nothing") {
   CHECK(run.names_in(".") == names);
 }
 
-TEST_CASE("numbers beyond all ranges in a result from elsewhere end report with its name") {
-  const FinishedRun run;
-  run.write(
-      "other.json",
-      R"x({"format": "kvsweep-external", "version": 1, "name": "other", "experiment": "tiny",)x"
-      R"x( "kind": "MEASURED (x)", "config": {"a": 1}, "figures": {"b": 1e999}})x");
-  run.check_refused({"report", "tiny.h5", "other.json", "-o", "out"}, 2,
-                    "other.json: is no JSON: ");
-  run.write("other.json", std::string(1'000'000, '['));
-  run.check_refused({"report", "tiny.h5", "other.json", "-o", "out"}, 2, "is nested too deeply");
-  CHECK_FALSE(run.exists("out"));
-}
-
 TEST_CASE("tables and formats that do not exist are refused with those that do") {
   const FinishedRun run;
   run.check_refused({"export", "tiny.h5", "--table", "rows"}, 2, "cells, jobs, turns, steps");

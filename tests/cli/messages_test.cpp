@@ -113,7 +113,6 @@ TEST_CASE("two archives, or a label, of which nothing or too much is chosen, are
   const Archives archives;
   CHECK_THAT(archives.said({"compare", "a.h5", "b.h5", "--only", "policy=cpu_offload"}, 2),
              Contains("no cell of b.h5 is chosen by --only and --skip"));
-  CHECK_THAT(archives.said({"compare", "a.h5", "--by", "gpu"}), Contains("note: cost model "));
   archives.said({"run", "c.toml", "--set", "workload.jobs=4", "--only", "policy.eviction=lru"});
   CHECK_THAT(archives.said({"trace", "c.h5", "gpu=h100-80gb policy=fcfs policy.eviction=lru jps=3",
                             "--requests"},

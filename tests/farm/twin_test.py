@@ -33,7 +33,6 @@ def steps_of_server():
                                "async": ("sim.server=vllm 0.26", "engine.async_scheduling=true")}.items():
             outcome = folder.run("--archive", f"{name}.h5", *(word for each in settings for word in ("--set", each)))
             expect_equal(outcome.code, 0, f"exit code, {outcome}")
-            expect_equal("fitted to steps of vllm 0.26 itself" in outcome.out, name != "own", f"whose steps, {outcome}")
             cells = folder.start("export", f"{name}.h5", "--table", "cells", "--format", "jsonl").wait().out
             constants[name] = json.loads(json.loads(cells.splitlines()[0])["config_json"])["sim.constants"].split()
         expect_equal([constants[name][1] for name in ("own", "sync", "async")],

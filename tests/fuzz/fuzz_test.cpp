@@ -110,10 +110,6 @@ TEST_CASE("mangled safetensors load or are refused with their folder", "[fuzz]")
 
 TEST_CASE("a mangled config.json is read or refused with its file", "[fuzz]") { check("config"); }
 
-TEST_CASE("a mangled result from elsewhere is read or refused with its file", "[fuzz]") {
-  check("external");
-}
-
 TEST_CASE("mangled frames are the messages that they are or refused", "[fuzz]") { check("frames"); }
 
 TEST_CASE("a mangled shard is refused with its name", "[fuzz]") { check("shard"); }

@@ -63,7 +63,6 @@ Target arrivals_target();
 Target trace_target();
 Target safetensors_target();
 Target config_target();
-Target external_target();
 Target frames_target();
 Target shard_target();
 Target repaired_shard_target();

@@ -115,8 +115,8 @@ TEST_CASE("a run killed with SIGKILL leaves no server, and is resumed to the end
   CHECK_THAT(run.output(), Catch::Matchers::Contains("2 with a result"));
   CHECK(exit_code(run.start({"diff", run.archive(), "0", "1"})) == 2);
   CHECK_THAT(run.output(), Catch::Matchers::Contains("whose steps are not seen"));
-  CHECK(exit_code(run.start({"fit", run.archive()})) == 0);
-  CHECK_THAT(run.output(), Catch::Matchers::Contains("ttft = "));
+  CHECK(exit_code(run.start({"fit", run.archive()})) == 2);
+  CHECK_THAT(run.output(), Catch::Matchers::Contains("did not log them (server.steps = true)"));
   CHECK(exit_code(run.start({"table", run.archive()})) == 0);
   CHECK_THAT(run.output(), Catch::Matchers::Contains("MEASURED (server, openai 1)"));
 }

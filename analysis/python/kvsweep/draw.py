@@ -147,8 +147,6 @@ def _bars(axis, panel, series, color, dash, bottom, groups):
     look = {"color": color, "linewidth": 0}
     if series.get("hollow"):
         look = {"facecolor": "white", "edgecolor": color, "linestyle": "--"}
-    elif series.get("source", "").startswith("EXTERNAL"):
-        look = {"facecolor": "white", "edgecolor": color, "hatch": "////"}
     if series["draw"] == "stack":
         below = np.array([bottom.get(each, 0) for each in x])
         bottom.update(zip(x, below + y))

@@ -66,43 +66,6 @@ TEST_CASE("a best policy of one part is explained by that part") {
   CHECK(policies.missing().empty());
 }
 
-TEST_CASE("an explanation says how much of the prompts is found in a cache") {
-  ArchivedCells archive;
-  for (const int jps : {3, 6}) {
-    for (const char* order : {"fcfs", "job_fcfs"}) {
-      const bool is_fast = order == std::string("job_fcfs");
-      sweep::CellRecord& cell =
-          archive.add({{"jps", whole(jps)}, {"policy", text(order)}, {"policy.order", text(order)}},
-                      is_fast ? 50 : 200);
-      cell.figures.push_back({"prefix_hit_rate", is_fast ? 0.4 : 0.1 * jps, ""});
-      if (is_fast) cell.figures.push_back({"host_hit_rate", 0.516, ""});
-    }
-  }
-  CHECK(why_of(archive) ==
-        std::vector<std::string>{
-            "h100-80gb: at 3 and 6 jobs/s job_fcfs is 4.00 times as fast as fcfs; they differ in "
-            "order alone (job_fcfs); 92 % of prompt tokens found in a cache (fcfs 30 to 60 %)"});
-}
-
-TEST_CASE("an explanation says what the best policy does otherwise than the next one") {
-  ArchivedCells archive;
-  const std::vector<std::string> orders = {"fcfs", "slow", "fast"};
-  for (const int jps : {3, 6}) {
-    for (const std::string& order : orders) {
-      const bool is_fast = order == "fast";
-      const double jct_s = is_fast ? 50 : order == "slow" ? 60 : 200;
-      sweep::CellRecord& cell = archive.add(
-          {{"jps", whole(jps)}, {"policy", text(order)}, {"policy.order", text(order)}}, jct_s);
-      cell.figures.push_back({"recomputed_tok", is_fast ? 12'700.0 : 104'000.0 * jps, "tok"});
-      cell.figures.push_back({"queue_mean_s", is_fast ? 0.61 : 0.62, "s"});
-    }
-  }
-  CHECK(why_of(archive) ==
-        std::vector<std::string>{
-            "h100-80gb: at 3 and 6 jobs/s fast is 4.00 times as fast as fcfs; they differ in order "
-            "alone (fast); beside slow (other order): 13 k tokens recomputed, not 312 k to 624 k"});
-}
-
 TEST_CASE("policies that the sweep changed alike are explained beside the fcfs that it changed") {
   const auto archive_with = [](const std::vector<std::string>& names) {
     ArchivedCells archive;

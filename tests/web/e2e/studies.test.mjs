@@ -1,4 +1,4 @@
-// Figures of a study in the page of `kvsweep report`: what cells gave, published values and results from elsewhere beside each other.
+// Figures of a study in the page of `kvsweep report`: what cells gave and published values beside each other.
 import assert from "node:assert/strict";
 import { after, before, test } from "node:test";
 import { join } from "node:path";
@@ -11,7 +11,7 @@ const RATE = `source = "a paper of 2025"
 x = "workload.output"
 x_name = "answer [tok]"
 series = "gpu"
-series_name = { a100-sxm-40gb = "A100", h100-80gb = "H100" }
+series_name = { a100-sxm-40gb = "A100", h100-80gb = """${EVIL}""" }
 y = "output_tok_per_s"
 y_name = "output [tok/s]"
 `;
@@ -57,14 +57,7 @@ where.workload.output = 64
 over = "time"
 panel = "gpu"
 `;
-const OUTSIDE = {
-  format: "kvsweep-external", version: 1, name: EVIL, experiment: "answers", kind: "MEASURED (another engine 1.2, NVIDIA A100)",
-  config: { gpu: "a100-sxm-40gb", model: "llama-3.1-8b", policy: "other", "workload.output": 64 },
-  figures: { output_tok_per_s: 1234.5678, makespan_s: 3 },
-};
-const UNSEEN = { ...OUTSIDE, name: "unseen", experiment: "another-sweep" };
 const SECTION = "section.study";
-const OTHER = `A100, ${EVIL} (EXTERNAL)`;
 const place = new Workplace("studies");
 let pages;
 let page;
@@ -86,10 +79,8 @@ async function drawnCard(title, where = page) {
 
 before(async () => {
   place.write("answers.toml", SWEEP);
-  place.write("outside.json", JSON.stringify(OUTSIDE));
-  place.write("unseen.json", JSON.stringify(UNSEEN));
   place.kvsweep("run", "answers.toml", "--archive", "answers.h5");
-  place.kvsweep("report", "answers.h5", "outside.json", "unseen.json", "-o", "page");
+  place.kvsweep("report", "answers.h5", "-o", "page");
   pages = await Pages.start();
   page = await pages.openReport(place);
 });
@@ -102,14 +93,13 @@ after(async () => {
 test("a chart holds what cells gave, published values dashed beside it, and says whose each is", async () => {
   const rate = await drawnCard("rate: Output rate");
   const keys = await texts(rate.locator(".keys li"));
-  assert.deepEqual(keys, ["A100", "A100, published", "H100", OTHER]);
+  assert.deepEqual(keys, ["A100", "A100, published", EVIL]);
   const styles = await rate.locator(".keys li .swatch").evaluateAll((all) => all.map((each) => getComputedStyle(each).borderTopStyle));
   assert.equal(styles[0], "solid");
   assert.notEqual(styles[1], "solid");
   assert.match(await rate.innerText(), /MODELLED \(sim, kernels\)/);
   const note = await rate.locator(".note").innerText();
   assert.match(note, /Published: a paper of 2025\./);
-  assert.match(note, /EXTERNAL, not run by kvsweep: .* is MEASURED \(another engine 1\.2, NVIDIA A100\)\./);
   await rate.screenshot({ path: join(place.screenshots, "studies-rate.png") });
 });
 
@@ -125,7 +115,7 @@ test("a place under the pointer shows ours and theirs", async () => {
   await page.keyboard.press("Escape");
 });
 
-test("CSV has ours and theirs in columns, and never calls a result from elsewhere by the cells' kind", async () => {
+test("CSV has ours and theirs in columns", async () => {
   const rows = await csvOf(await drawnCard("rate: Output rate"));
   const at = (series, x) => rows.find((row) => row.series === series && row["answer [tok]"] === x);
   assert.equal(at("A100, published", "64")["output [tok/s]"], "1600");
@@ -133,17 +123,13 @@ test("CSV has ours and theirs in columns, and never calls a result from elsewher
   assert.equal(at("A100", "64").repeats, "2");
   assert.equal(at("A100", "64").figures, "MODELLED (sim, kernels)");
   assert.deepEqual([at("A100", "256"), at("A100, published", "256").figures], [undefined, "published"]);
-  assert.equal(at(OTHER, "64")["output [tok/s]"], "1234.57");
-  assert.equal(at(OTHER, "64").figures, "EXTERNAL: MEASURED (another engine 1.2, NVIDIA A100)");
 });
 
-test("a table has published values below ours, and results from elsewhere in rows apart", async () => {
+test("a table has published values below ours", async () => {
   const table = card("table: Output rate, as a table");
   assert.deepEqual(await texts(table.locator("thead th")), ["answer [tok]", "16", "64"]);
-  assert.deepEqual(await texts(table.locator("tbody:not(.external) th")), ["A100", "A100, published", "H100"]);
+  assert.deepEqual(await texts(table.locator("tbody th")), ["A100", "A100, published", EVIL]);
   assert.deepEqual(await texts(table.locator("tbody tr", { hasText: "published" }).locator("td")), ["–", "1,600"]);
-  assert.deepEqual(await texts(table.locator("tbody.external th")), [OTHER]);
-  assert.deepEqual(await texts(table.locator("tbody.external td")), ["–", "1,234.6"]);
   await table.screenshot({ path: join(place.screenshots, "studies-table.png") });
 });
 
@@ -161,20 +147,12 @@ test("no table is cut, and a card without a chart is no higher than its sentence
 
 test("bars and levels over time draw too, a chart for each panel", async () => {
   const cards = await drawnCard("cards: Output rate by card");
-  assert.deepEqual(await texts(cards.locator(".keys li")), ["these cells", `${EVIL} (EXTERNAL)`]);
+  assert.deepEqual(await texts(cards.locator(".keys li")), ["these cells"]);
   await cards.screenshot({ path: join(place.screenshots, "studies-bars.png") });
   for (const gpu of ["a100-sxm-40gb", "h100-80gb"]) {
     const use = await drawnCard(`use: KV in use, ${gpu}`);
     assert.deepEqual(await texts(use.locator(".keys li")), ["device KV", "host KV"]);
   }
-});
-
-test("results from elsewhere are listed with their source, file and the figures that show them", async () => {
-  const rows = await page.locator("#externals tbody tr").allInnerTexts();
-  assert.match(rows[0], /EXTERNAL MEASURED \(another engine 1\.2, NVIDIA A100\)/);
-  assert.match(rows.join("\n"), /workload\.output=64, from outside\.json[^]*answers rate, answers table, answers broad, answers cards[^]*output_tok_per_s\s+1235/);
-  assert.match(rows.at(-1), /unseen[^]*another-sweep[^]*no figure of these archives/);
-  assert.equal(await page.locator("#summary", { hasText: "EXTERNAL" }).count(), 0);
 });
 
 test("names stay text, in the dark and on a narrow screen too", async () => {

@@ -21,26 +21,26 @@ describe("a job with subagents", () => {
   });
 
   it("has as many lanes below the root's as subagents run at a time", () => {
-    expect(numbers(two, lanesOf(two.trace.turns, two.turnsOfJob.of(0)))).toEqual([[0, 4, 6], [1, 3, 5], [2]]);
+    expect(numbers(two, lanesOf(two.trace.turns, two.turnsOfJob[0]!))).toEqual([[0, 4, 6], [1, 3, 5], [2]]);
   });
 
   it("may have subagents of subagents", () => {
     const deep = traceOf([[0, 0, 0, 0, 1], [1, 1, 0, 1, 2], [2, 2, 1, 2, 3], [3, 1, 0, 3, 4], [4, 0, 0, 4, 5]]);
     expect(outline(deep)).toEqual(["1", "-2", "--3", "-4", "5"]);
-    expect(numbers(deep, lanesOf(deep.trace.turns, deep.turnsOfJob.of(0)))).toEqual([[0, 4], [1, 3], [2]]);
+    expect(numbers(deep, lanesOf(deep.trace.turns, deep.turnsOfJob[0]!))).toEqual([[0, 4], [1, 3], [2]]);
   });
 
   it("shows every turn when the parent is missing or the agents name each other", () => {
     expect(outline(traceOf([[1, 1, 0, 1, 2]]))).toEqual(["-2"]);
     const knot = traceOf([[0, 0, 0, 0, 1], [1, 1, 2, 1, 2], [2, 2, 1, 1, 2]]);
     expect(outline(knot).map((line) => line.replace(/-/g, "")).sort()).toEqual(["1", "2", "3"]);
-    expect(lanesOf(knot.trace.turns, knot.turnsOfJob.of(0)).flat().length).toBe(3);
+    expect(lanesOf(knot.trace.turns, knot.turnsOfJob[0]!).flat().length).toBe(3);
   });
 
   it("without subagents is one lane in the order of its turns", () => {
     const chain = traceOf([[1, 0, 0, 4, 5], [0, 0, 0, 0, 1]]);
     expect(outline(chain)).toEqual(["1", "2"]);
-    expect(underParents(chain.trace.turns, chain.turnsOfJob.of(0)).every(({ depth }) => depth === 0)).toBe(true);
-    expect(lanesOf(chain.trace.turns, chain.turnsOfJob.of(0))).toHaveLength(1);
+    expect(underParents(chain.trace.turns, chain.turnsOfJob[0]!).every(({ depth }) => depth === 0)).toBe(true);
+    expect(lanesOf(chain.trace.turns, chain.turnsOfJob[0]!)).toHaveLength(1);
   });
 });

@@ -14,7 +14,7 @@ describe("a job", () => {
   it("has its turns in their order, with what their time went into", () => {
     const job = viewJob(indexed, indexed.jobOfId.get("a")!);
     expect(job.turns.map((turn) => [turn.number, turn.arrive])).toEqual([[1, 1], [2, 5]]);
-    expect(job.turns[0]?.parts).toMatchObject({ queue: 0.5, decode: 1 });
+    expect(job.turns[0]).toMatchObject({ queue: 0.5, decode: 1 });
   });
 
   it("names the jobs that evicted its KV", () => {

@@ -2,15 +2,15 @@ import { readFileSync } from "node:fs";
 
 import { againText } from "@/report/archives";
 import { paperSize } from "@/report/card";
-import { chartAt, complete, panelsAlone, without, type Chart, type Series } from "@/report/chart";
+import { chartAt, complete, panelsAlone, without, type Chart, type Series } from "@/charts/chart";
 import {
   ALL, questionsOf, rateText, sweepsOf, type Group, type Mean, type Panel, type Report, type Service,
 } from "@/report/data";
-import { axisTip, coinciding, csvOf, keysOf, nice } from "@/report/draw";
+import { axisTip, coinciding, csvOf, keysOf, nice } from "@/charts/draw";
 import { axesOf, fixed, itemsOf, valuesOf } from "@/report/explore";
 import { designsOf, shortened } from "@/report/folds";
-import { brief, sourced, table } from "@/report/parts";
-import { highestRate } from "@/report/service";
+import { brief } from "@/charts/parts";
+import { highestRate, serviceCsv } from "@/report/service";
 import { Store } from "@/report/state";
 import { csvOfTables, type Table } from "@/report/tables";
 import { even, num, percent } from "@/shared/format";
@@ -37,7 +37,7 @@ function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
 
 function report(): Report {
   return {
-    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", against: [], why: [], overridden: [], idle: [], commands: [], goals: "", regimes: [], tables: [],
+    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", why: [], overridden: [], idle: [], commands: [], goals: "", regimes: [], tables: [],
     claim_sources: [], lacks: false, coverage: "", studies: [], accesses: [], accesses_left_out: [],
   };
 }
@@ -186,15 +186,15 @@ describe("a chart", () => {
   });
 
   it("never calls numbers from elsewhere by the kind of its cells", () => {
-    const rows = csvOf(chart(series("a", [1]), series("b", [1], { source: "EXTERNAL: MEASURED (torch)" })));
-    expect(rows.find(({ name }) => name === "figures")?.values).toEqual(["MODELLED (sim)", "EXTERNAL: MEASURED (torch)"]);
+    const rows = csvOf(chart(series("a", [1]), series("b", [1], { source: "published" })));
+    expect(rows.find(({ name }) => name === "figures")?.values).toEqual(["MODELLED (sim)", "published"]);
   });
 });
 
 it("a CSV of a table has the source and kind of its numbers, and how many repeats", () => {
-  const columns = sourced(panel("a"), table([5, 6], { s: (row) => row }), () => "10", (row) => row + 1);
-  expect(Object.fromEntries(columns.map((each) => [each.name, each.values]))).toEqual({
-    s: [5, 6], gpu: ["a", "a"], settings: ["", ""], jps: ["10", "10"], figures: ["MODELLED (sim)", "MODELLED (sim)"], repeats: [1, 2],
+  const columns = serviceCsv(panel("a"), [group("10", "fcfs", "-"), { ...group("3", "pin", "-"), repeats: 2 }]);
+  expect(Object.fromEntries(columns.map((each) => [each.name, each.values]))).toMatchObject({
+    policy: ["fcfs", "pin"], gpu: ["a", "a"], settings: ["", ""], jps: ["10", "3"], figures: ["MODELLED (sim)", "MODELLED (sim)"], repeats: [1, 2],
   });
 });
 

@@ -39,14 +39,13 @@ function firstOf(shown: number, what: string, all: HTMLElement[]): HTMLElement[]
 }
 
 /** The sentences about each place begin with its name; the reasons follow in smaller type. */
-function byPlace({ answer, against, why }: Report): HTMLElement[] {
+function byPlace({ answer, why }: Report): HTMLElement[] {
   const own = (lines: AnswerLine[], place: string) =>
     lines.filter((each) => each.place === place).map(({ says }) => says);
   const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
   return [...new Set(answer.map((each) => each.place))].map((place) => {
     const sentences = own(answer, place).map((says) => `${capital(says)}.`).join(" ");
     return h("div", { class: "said" }, h("p", {}, h("b", {}, `${place}: `), sentences),
-      ...own(against, place).map((says) => h("p", { class: "small warn" }, `${capital(says)}.`)),
       ...own(why, place).map((says) => h("p", { class: "small muted" }, `Why: ${says}.`)));
   });
 }

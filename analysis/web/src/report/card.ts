@@ -1,8 +1,8 @@
-import { createChart, type Chart } from "@/shared/charts";
+import { createChart, type Chart } from "@/charts/echarts";
 import { csvButton } from "@/shared/csv";
 import { h, replace } from "@/shared/dom";
 
-import { nothing, swatch, type Drawing, type Key } from "./parts";
+import { nothing, swatch, type Drawing, type Key } from "@/charts/parts";
 
 /**
  * A chart with its title, legend, the kind of its numbers, and the same numbers as CSV.

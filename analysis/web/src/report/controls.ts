@@ -4,7 +4,7 @@ import { onThemeChange } from "@/shared/theme";
 import { ALL, deviceOf, rateText, type Report } from "./data";
 import { badge } from "./elements";
 import { designsOf, MANY_PANELS, shortened } from "./folds";
-import { looks, swatch } from "./parts";
+import { looks, swatch } from "@/charts/parts";
 import type { State, Store } from "./state";
 
 interface Choice {

@@ -1,11 +1,11 @@
 // What `kvsweep report` puts in the page: analysis/report/json.cpp writes it. null is "not
 // observed".
 
-import type { Chart } from "./chart";
+import type { Chart } from "@/charts/chart";
 import type { Table } from "./tables";
-import type { Interval, Maybe } from "./values";
+import type { Interval, Maybe } from "@/charts/values";
 
-export type { Interval, Maybe } from "./values";
+export type { Interval, Maybe } from "@/charts/values";
 
 export interface Archive {
   name: string;
@@ -105,8 +105,6 @@ export interface Report {
   /** Which policy is best where, in sentences, and by which figure. */
   answer: AnswerLine[];
   answer_heading: string;
-  /** Where a publication has another winner. */
-  against: AnswerLine[];
   /** How fast the parts of the best policies are alone, and what they do otherwise than the next. */
   why: AnswerLine[];
   overridden: string[];

@@ -7,11 +7,11 @@ import { onThemeChange } from "@/shared/theme";
 import { isMeasured, type Interval, type Panel } from "./data";
 import type { Store } from "./state";
 
-/** "MODELLED", "MEASURED" or "EXTERNAL", with the rest of the kind beside it. */
+/** "MODELLED" or "MEASURED", with the rest of the kind beside it. */
 export function badge(kind: string): HTMLElement {
   if (kind === "") return h("span", { class: "muted" }, "no result");
   const [word, ...rest] = kind.split(" ");
-  const look = isMeasured(kind) ? "measured" : word === "EXTERNAL" ? "external" : "modelled";
+  const look = isMeasured(kind) ? "measured" : "modelled";
   return h("span", { class: `badge ${look}`, title: kind },
     h("b", {}, word ?? ""), ` ${rest.join(" ")}`);
 }

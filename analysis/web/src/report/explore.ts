@@ -4,9 +4,9 @@ import { policyOf } from "@/shared/policy_looks";
 
 import { chartCard, type Card } from "./card";
 import { metricSelect, select } from "./controls";
-import type { Chart } from "./chart";
+import type { Chart } from "@/charts/chart";
 import { rateText, type Figure, type Group, type Panel } from "./data";
-import { draw, heightOf } from "./draw";
+import { draw, heightOf } from "@/charts/draw";
 import { section } from "./elements";
 import type { Store } from "./state";
 

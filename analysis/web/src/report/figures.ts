@@ -4,9 +4,9 @@ import { h } from "@/shared/dom";
 import { even, num } from "@/shared/format";
 
 import { chartCard, type Card } from "./card";
-import { panelsAlone, placeText, type Chart, type Series } from "./chart";
+import { panelsAlone, placeText, type Chart, type Series } from "@/charts/chart";
 import type { Report } from "./data";
-import { csvOf, draw, heightOf } from "./draw";
+import { csvOf, draw, heightOf } from "@/charts/draw";
 import { badge, safeName } from "./elements";
 
 const NARROW = 6; // columns of a table that has room beside others
@@ -14,7 +14,7 @@ const NARROW = 6; // columns of a table that has room beside others
 const fileOf = ({ title, gpu }: Chart): string => `${safeName([title, gpu].filter((each) => each !== "").join("-"))}.csv`;
 const kindOf = ({ kind, gpu }: Chart): string => kind + (gpu === "" ? "" : `, ${gpu}`);
 
-/** A row for each series, results from elsewhere apart. */
+/** A row for each series. */
 function tableCard(chart: Chart): HTMLElement {
   const [panel] = chart.panels;
   if (!panel) return h("article", {});
@@ -22,10 +22,6 @@ function tableCard(chart: Chart): HTMLElement {
   const row = (series: Series) => h("tr", {},
     h("th", { scope: "row", title: series.source ?? chart.kind }, series.name),
     ...places.map((at) => h("td", { class: "n" }, num(series.y[series.x.indexOf(at)] ?? null, 5))));
-  const bodies = [false, true].map((external) => {
-    const rows = panel.series.filter(({ source }) => (source?.startsWith("EXTERNAL") ?? false) === external);
-    return rows.length > 0 && h("tbody", { class: external && "external" }, ...rows.map(row));
-  });
   const name = (at: number | null) => {
     const text = placeText(panel.x, at);
     return typeof text === "number" ? even(text, 12).replace(/\.0+$/, "") : text;
@@ -35,7 +31,7 @@ function tableCard(chart: Chart): HTMLElement {
     h("p", { class: "small" }, `${kindOf(chart)}; ${panel.y.name}`),
     h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": chart.title },
       h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, panel.x.name),
-        ...places.map((at) => h("th", { scope: "col", class: "n" }, name(at))))), ...bodies)),
+        ...places.map((at) => h("th", { scope: "col", class: "n" }, name(at))))), h("tbody", {}, ...panel.series.map(row)))),
     h("p", { class: "small muted" }, chart.note));
 }
 
@@ -57,7 +53,7 @@ export function studiesSection({ studies: charts }: Report): Card[] {
     return together(h("section", { class: "study", id: `figures-${study}`, "aria-label": `Figures of ${study}` },
       h("h2", {}, `Figures: ${study}`),
       h("p", { class: "small muted" }, "Filled: what the cells of these archives gave, median over the repeats. ",
-        "Hollow or dashed: published values. EXTERNAL: results of other programs."),
+        "Hollow or dashed: published values."),
       h("div", { class: "nine" }, ...cards.map((card) => card.element))), cards);
   });
 }

@@ -7,7 +7,7 @@ import { startTheme, themeToggle } from "@/shared/theme";
 import { answerSection, contents, warningsSection } from "./answer";
 import { provenanceSection } from "./archives";
 import type { Card } from "./card";
-import { complete } from "./chart";
+import { complete } from "@/charts/chart";
 import { sweepsOf, type Report } from "./data";
 import { exploreSection } from "./explore";
 import { accessesSection, studiesSection } from "./figures";
@@ -17,7 +17,7 @@ import { regimesSection } from "./regimes";
 import { Store } from "./state";
 import { serviceSection } from "./service";
 import { summarySection } from "./summary";
-import { actsSection, claimsSection, externalsSection, fitsSection, missingSection } from "./tables";
+import { actsSection, claimsSection, fitsSection, missingSection } from "./tables";
 
 const titleOf = (report: Report) => sweepsOf(report.archives).join(", ");
 
@@ -29,7 +29,6 @@ const still = (element: HTMLElement): Card => ({ element, refresh: () => undefin
 /** From top to bottom. */
 function sections(store: Store): Card[] {
   const explore = exploreSection(store);
-  const externals = externalsSection(store.report);
   const warnings = warningsSection(store.report);
   return [
     loadSection(store),
@@ -38,7 +37,6 @@ function sections(store: Store): Card[] {
     ...(warnings ? [still(warnings)] : []),
     ...studiesSection(store.report),
     ...accessesSection(store.report),
-    ...(externals ? [still(externals)] : []),
     still(summarySection(store)),
     serviceSection(store),
     still(actsSection(store)),

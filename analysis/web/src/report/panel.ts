@@ -2,12 +2,12 @@
 import { h } from "@/shared/dom";
 
 import { KEYS, chartCard, type Card, type CardOptions } from "./card";
-import { chartAt, without, type Chart } from "./chart";
+import { chartAt, without, type Chart } from "@/charts/chart";
 import { controls, gpuSelect, policyToggles, turnsSwitch, xSwitch } from "./controls";
 import { ALL } from "./data";
-import { draw, heightOf } from "./draw";
+import { draw, heightOf } from "@/charts/draw";
 import { safeName, section } from "./elements";
-import { nothing } from "./parts";
+import { nothing } from "@/charts/parts";
 import type { Store } from "./state";
 
 /** Charts of single cells: where all rates are together they show the highest. */

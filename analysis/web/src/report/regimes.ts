@@ -8,7 +8,7 @@ import {
   badge, bar, dataTable, live, rowHead, section, text, texts, type Cell,
 } from "./elements";
 import { designFolds, MANY_PANELS, shortened } from "./folds";
-import { looks, table } from "./parts";
+import { looks, table } from "@/charts/parts";
 import type { Store } from "./state";
 
 const STRONGEST = 34; // percent of a color at which text on it is still readable
@@ -96,10 +96,10 @@ export function regimesSection(store: Store): HTMLElement {
       mapped(report, design.panels).map((panel) => regimeMap(
         regimesOf(report, panel), shortened(panel, design).settings, store.variants)))
     : [live(store, maps)];
-  return section("regimes", "Regime map: what is best where",
+  return section("regimes", "Regime map: what is best where", ...all,
     h("p", { class: "small muted" },
       "Among the policies without a host tier and those with this much host memory; below the best: what " +
       "comes next, and how much longer its jobs take, with the 95 % interval. Tie: less than 1 % apart. " +
       "Undecided: not told from the best (Holm, 5 %). Worse tail: p99 of TTFT, of a job's first token or of JCT above 1.3 times fcfs's."),
-    ...all, bar("regimes.csv", () => regimeCsv(report)));
+    bar("regimes.csv", () => regimeCsv(report)));
 }

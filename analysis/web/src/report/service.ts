@@ -11,7 +11,7 @@ import {
 } from "./elements";
 import { MANY_PANELS } from "./folds";
 import { panelCard } from "./panel";
-import { column, sourced, table } from "./parts";
+import { column, table } from "@/charts/parts";
 import type { Store } from "./state";
 
 const LATENCIES = ["jct", "ttft", "tpot", "queue"] as const;
@@ -62,16 +62,16 @@ function serviceRow(group: Group): Cell[] {
 }
 
 export function serviceCsv(panel: Panel, groups: Group[]): CsvColumn[] {
-  const columns = table(groups, {
+  return table(groups, {
     policy: (group) => group.variant,
     ...Object.fromEntries(LATENCIES.flatMap((latency) => PERCENTS.map((percentile, at) => [
       `${latency}_p${percentile}_s`, (group: Group) => of(group, latency, at),
     ]))),
     attained: (group) => group.service.attained[0],
     goodput_turns_per_s: (group) => group.service.goodput[0],
-    cells: (group) => group.from,
+    cells: (group) => group.from, gpu: () => panel.gpu, settings: () => panel.settings,
+    jps: (group) => group.jps, figures: () => panel.kind, repeats: (group) => group.repeats,
   });
-  return sourced(panel, columns, (i) => groups[i]?.jps ?? "", (i) => groups[i]?.repeats ?? 0);
 }
 
 /** Tables with the same columns below each other. */

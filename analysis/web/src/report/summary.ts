@@ -10,7 +10,7 @@ import {
   type Cell,
 } from "./elements";
 import { designFolds, MANY_PANELS, shortened } from "./folds";
-import { table } from "./parts";
+import { table } from "@/charts/parts";
 import type { Store } from "./state";
 
 /** A star for the best, and a word for those that tie with it or are not told from it. */

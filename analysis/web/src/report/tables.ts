@@ -76,15 +76,6 @@ export function claimsSection(store: Store): HTMLElement {
     h("p", { class: "small muted" }, store.report.claim_sources.join("; ")));
 }
 
-/** Null if the report has no external results. */
-export function externalsSection(report: Report): HTMLElement | null {
-  const tables = ofPart(report, "externals");
-  if (tables.length === 0) return null;
-  return section("externals", "Results from elsewhere",
-    h("p", {}, "kvsweep did not run these. No other table, claim or median of this page includes them. Figures show them as series of their own."),
-    bar("externals.csv", () => csvOfTables(tables)), ...tables.map(tableOf));
-}
-
 export function missingSection(report: Report): HTMLElement {
   const tables = ofPart(report, "missing"), count = tables.reduce((sum, { rows }) => sum + rows.length, 0);
   const line = ({ heading, rows }: Table) => `${heading}: ${rows.length} cell${rows.length === 1 ? "" : "s"}`;

@@ -1,5 +1,5 @@
 import type { Numbers } from "@/shared/columns";
-import { lastNotAbove, type Maybe, type Trace } from "./model";
+import { lastNotAbove, type Trace } from "./model";
 
 export type Point = [time: number, value: number];
 
@@ -71,8 +71,7 @@ export function timeline(trace: Trace, from: number, to: number, points: number)
   const { steps } = trace;
   const edges = edgesOf(trace, from, to, points);
   const finish = (row: number) => (steps.start[row] as number) + ((steps.duration[row] as number) || 0);
-  const fold = (values: Maybe, how: Fold, scale: (from: number, to: number) => number = () => 1): Point[] => {
-    if (values === null) return [];
+  const fold = (values: Numbers, how: Fold, scale: (from: number, to: number) => number = () => 1): Point[] => {
     const made: Point[] = [];
     for (let i = 0; i + 1 < edges.length; ++i) {
       const [low, high] = [edges[i] as number, edges[i + 1] as number];
@@ -80,7 +79,7 @@ export function timeline(trace: Trace, from: number, to: number, points: number)
     }
     const end = made[made.length - 1];
     if (end !== undefined) made.push([finish((edges[edges.length - 1] as number) - 1), end[1]]);
-    return made;
+    return made.every(([, value]) => Number.isNaN(value)) ? [] : made;
   };
   const rate = (low: number, high: number) => {
     const until = high < steps.n ? (steps.start[high] as number) : finish(high - 1);

@@ -1,29 +1,20 @@
 import { KvHistory } from "./kv_history";
-import { Groups, groupsOf, SpanIndex } from "./span_index";
-import type { Trace } from "./model";
+import { groupsOf, type Trace } from "./model";
 
-/** A trace with its search indices. */
+/** A trace with what is looked up in it. */
 export interface Indexed {
   trace: Trace;
-  shares: SpanIndex;
-  stays: SpanIndex;
-  listedPins: SpanIndex | null;
   kv: KvHistory;
-  turnsOfJob: Groups;
+  turnsOfJob: number[][];
   jobOfId: Map<string, number>;
 }
 
 export function index(trace: Trace): Indexed {
-  const { shares, stays, jobs, turns, pins, kv } = trace;
-  const lastOfShare = new Int32Array(shares.n);
-  for (let i = 0; i < shares.n; ++i) lastOfShare[i] = (shares.first[i] as number) + (shares.count[i] as number) - 1;
+  const { steps, events, jobs, turns } = trace;
   return {
     trace,
-    shares: new SpanIndex(shares.first, lastOfShare),
-    stays: new SpanIndex(stays.first, stays.last),
-    listedPins: pins === null ? null : new SpanIndex(pins.first, pins.last),
-    kv: new KvHistory(kv),
-    turnsOfJob: new Groups(groupsOf(turns.job, jobs.n)),
+    kv: new KvHistory(steps, events, jobs.n),
+    turnsOfJob: groupsOf(turns.job, jobs.n),
     jobOfId: new Map(jobs.id.map((id, row) => [id, row])),
   };
 }

@@ -5,7 +5,7 @@ import type { Indexed } from "./indexed";
 import { findJobs, viewJob, type JobView, type Loss } from "./job_view";
 import { list } from "./list";
 import { at, PARTS } from "./model";
-import { PART_NAMES, WaterfallChart } from "./waterfall_chart";
+import { PART_LOOKS, partKeys, WaterfallChart } from "./waterfall_chart";
 
 const SHOWN = 50; // jobs shown in the list until the reader asks for more
 const MORE = 500;
@@ -37,6 +37,7 @@ export class JobPanel {
       h("h3", {}, "Jobs ", this.count),
       h("div", { class: "scroll list jobs", tabindex: 0, role: "region", "aria-label": "Jobs" }, h("table", {}, h("thead", {}, this.head), this.list), this.more),
       this.about,
+      h("p", { class: "muted" }, ...partKeys(), "▼ KV lost"),
       this.chart,
       this.losses,
     );
@@ -64,7 +65,7 @@ export class JobPanel {
 
   /** Blocks that a job lost on the GPU; NaN while KV events are being read. */
   private lost(job: number): number {
-    return at(this.indexed.kv.data.lost, job);
+    return at(this.indexed.kv.lost, job);
   }
 
   private value(order: Order, job: number): number {
@@ -144,8 +145,8 @@ export class JobPanel {
 
   private showFacts(job: number, view: JobView): void {
     const { jobs } = this.indexed.trace;
-    const total = (part: (typeof PARTS)[number]) => view.turns.reduce((sum, turn) => sum + (turn.parts[part] || 0), 0);
-    const parts = PARTS.map((part) => `${PART_NAMES[part]} ${seconds(total(part))}`).join(" · ");
+    const total = (part: (typeof PARTS)[number]) => view.turns.reduce((sum, turn) => sum + (turn[part] || 0), 0);
+    const parts = PARTS.map((part) => `${PART_LOOKS[part][0]} ${seconds(total(part))}`).join(" · ");
     replace(
       this.about,
       h("h3", {}, "Job ", h("span", { class: "id" }, view.id), " ", csvButton(`job-${view.id.replace(/[^\w.-]+/g, "_")}.csv`, () => csvOf(view))),
@@ -177,7 +178,7 @@ function csvOf(view: JobView) {
     column("agent", (turn) => turn.agent),
     column("arrive_s", (turn) => turn.arrive),
     column("finish_s", (turn) => turn.finish),
-    ...PARTS.map((part) => column(`${part}_s`, (turn) => turn.parts[part])),
+    ...PARTS.map((part) => column(`${part}_s`, (turn) => turn[part])),
     column("prompt_tok", (turn) => turn.prompt),
     column("output_tok", (turn) => turn.output),
     column("cached_gpu_tok", (turn) => turn.cachedGpu),

@@ -1,7 +1,7 @@
 import { underParents } from "./agents";
 import type { Indexed } from "./indexed";
 import type { KvHistory } from "./kv_history";
-import { codesOf, kindOf, PARTS, reasonOf, shownTurn, type Part } from "./model";
+import { at, kindOf, reasonOf, shownTurn, TURN } from "./model";
 
 /** KV that a job lost, and the request that caused the eviction. */
 export interface Loss {
@@ -12,21 +12,8 @@ export interface Loss {
   by: string; // "job id, turn 3", or "" if unknown
 }
 
-export interface TurnView {
-  row: number; // of Turns
-  number: number; // in its job, from 1
-  agent: number; // 0: the root
-  depth: number; // agents between its own and the root, its own included
-  arrive: number;
-  finish: number;
-  prompt: number;
-  output: number;
-  cachedGpu: number;
-  cachedHost: number;
-  recomputed: number;
-  tool: string;
-  parts: Record<Part, number>;
-}
+/** The columns of a turn, and: its number in its job from 1; the agents between its own and the root, its own included. */
+export type TurnView = Record<(typeof TURN)[number], number> & { number: number; depth: number; tool: string };
 
 export interface JobView {
   id: string;
@@ -41,20 +28,11 @@ export function viewJob(indexed: Indexed, job: number): JobView {
   const { jobs, turns } = indexed.trace;
   return {
     id: jobs.id[job] ?? "?",
-    turns: underParents(turns, indexed.turnsOfJob.of(job)).map(({ row, depth }) => ({
-      row,
-      number: shownTurn(turns.turn[row] as number),
-      agent: turns.agent[row] as number,
+    turns: underParents(turns, indexed.turnsOfJob[job] ?? []).map(({ row, depth }) => ({
+      ...(Object.fromEntries(TURN.map((name) => [name, at(turns[name], row)])) as Record<(typeof TURN)[number], number>),
+      number: shownTurn(at(turns.turn, row)),
       depth,
-      arrive: turns.arrive[row] as number,
-      finish: turns.finish[row] as number,
-      prompt: turns.prompt[row] as number,
-      output: turns.output[row] as number,
-      cachedGpu: turns.cachedGpu[row] as number,
-      cachedHost: turns.cachedHost[row] as number,
-      recomputed: turns.recomputed[row] as number,
       tool: turns.tool[row] ?? "",
-      parts: Object.fromEntries(PARTS.map((part) => [part, turns.parts[part][row] as number])) as TurnView["parts"],
     })),
     losses: lossesOf(indexed.kv, job, jobs.id),
   };
@@ -62,19 +40,16 @@ export function viewJob(indexed: Indexed, job: number): JobView {
 
 function lossesOf(kv: KvHistory, job: number, ids: string[]): Loss[] {
   const { events } = kv;
-  const losses = codesOf(events.kinds, LOSSES);
-  const lost = kv.eventsOfJob(job).filter((row) => losses[events.kind[row] as number]);
-  const by = (row: number) => {
-    const id = ids[events.byJob[row] as number];
-    return id === undefined ? "" : `${id}, turn ${shownTurn(events.byTurn[row] as number)}`;
-  };
-  return Array.from(lost, (row) => ({
-    time: events.time[row] as number,
-    kind: kindOf(events, row),
-    reason: reasonOf(events, row),
-    blocks: events.blocks[row] as number,
-    by: by(row),
-  }));
+  return kv.eventsOfJob(job).filter((row) => LOSSES.includes(kindOf(events, row))).map((row) => {
+    const id = ids[at(events.byJob, row)];
+    return {
+      time: at(events.time, row),
+      kind: kindOf(events, row),
+      reason: reasonOf(events, row),
+      blocks: at(events.blocks, row),
+      by: id === undefined ? "" : `${id}, turn ${shownTurn(at(events.byTurn, row))}`,
+    };
+  });
 }
 
 /** Rows of Jobs with an id that contains the text, ignoring case. */

@@ -1,7 +1,5 @@
-import { KINDS, PARTS, type Events, type Jobs, type Part, type Shares, type Steps, type Trace, type Turns }
-  from "./model";
-import { kvData } from "./kv_history";
 import { empty, Names, Presence, Rows } from "./jsonl_rows";
+import { EVENT, JOB, KINDS, PARTS, SHARE, STEP, TURN, type Jobs, type Part, type Steps, type Trace } from "./model";
 
 type Line = Record<string, unknown>;
 
@@ -9,14 +7,6 @@ const number = (value: unknown): number => (typeof value === "number" ? value : 
 const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(String) : []);
 const record = (value: unknown): Line => (value !== null && typeof value === "object" ? (value as Line) : {});
 const or = (value: number, otherwise: number): number => (Number.isNaN(value) ? otherwise : value);
-
-const STEP = ["number", "start", "duration", "tokens", "largest", "prefill", "decodes", "running", "waiting", "preempted",
-  "used", "pinned", "cached", "empty", "hostUsed", "hostTotal", "loading", "toDevice", "toHost", "stop"] as const;
-const TURN = ["job", "turn", "agent", "parent", "arrive", "admit", "firstToken", "finish", "prompt", "output", "cachedGpu", "cachedHost",
-  "recomputed", ...PARTS] as const;
-const JOB = ["arrive", "finish", "turns", "jct", "queue", "preemptions"] as const;
-const SHARE = ["turn", "kind", "first", "count", "tokens", "before"] as const;
-const EVENT = ["step", "time", "job", "turn", "kind", "reason", "blocks", "bytes", "byJob", "byTurn", "deadline"] as const;
 
 /**
  * Builds a trace from JSON lines: *.steps.jsonl (step_snapshot, prefix_cache_lookup, step_decision), *.requests.jsonl and
@@ -184,9 +174,9 @@ export class JsonlTrace {
     const { shares } = this;
     const share = this.latestShare.get(turn);
     const goesOn = share !== undefined && kind === 2 && shares.get(share, "kind") === 2 &&
-      shares.get(share, "tokens") === tokens && shares.get(share, "first") + shares.get(share, "count") === row;
-    if (goesOn) shares.set(share, "count", shares.get(share, "count") + 1);
-    else this.latestShare.set(turn, shares.add({ turn, kind, first: row, count: 1, tokens, before }));
+      shares.get(share, "tokens") === tokens && shares.get(share, "last") + 1 === row;
+    if (goesOn) shares.set(share, "last", row);
+    else this.latestShare.set(turn, shares.add({ turn, kind, first: row, last: row, tokens, before }));
   }
 
   /** If the trace lacks the totals, a request with one token decodes, and one with more prefills. */
@@ -280,91 +270,41 @@ export class JsonlTrace {
   /** The trace from the lines so far. More may follow. */
   trace(): Trace {
     this.notePresence();
-    const steps = this.stepTable();
     return {
       title: this.cell || this.policy || this.name,
       policy: this.policy,
       origin: "unknown",
       facts: [["files", this.name], ...(this.policy ? [["policy", this.policy] as [string, string]] : [])],
-      steps,
+      steps: this.stepTable(),
       jobs: this.jobTable(),
-      turns: this.turnTable(),
-      shares: this.shareTable(),
+      turns: { ...this.turns.table(), tool: [...this.tools] },
+      shares: this.shares.table(),
       stays: this.presence.stays(),
-      kv: kvData(steps, this.eventTable(), this.jobs.n),
+      events: { ...this.events.table(), kinds: [...this.eventKinds.all], reasons: [...this.eventReasons.all] },
       pins: this.events.n > 0 ? null : this.pins.stays(),
     };
   }
 
+  /** A step without a duration lasts until the next one. */
   private stepTable(): Steps {
-    const column = (name: (typeof STEP)[number]) => this.steps.numbers(name);
-    const maybe = (name: (typeof STEP)[number]) => (column(name).every(Number.isNaN) ? null : column(name));
-    const [start, duration] = [column("start"), column("duration")];
+    const steps = this.steps.table(), { start, duration } = steps;
     duration.forEach((seconds, row) => {
-      if (Number.isNaN(seconds)) duration[row] = Math.max(0, (start[row + 1] ?? (start[row] as number)) - (start[row] as number));
+      if (Number.isNaN(seconds)) duration[row] = Math.max(0, (start[row + 1] ?? start[row]!) - start[row]!);
     });
-    return {
-      n: this.steps.n,
-      number: column("number"),
-      start,
-      duration,
-      tokens: column("tokens"),
-      largest: maybe("largest"),
-      prefill: column("prefill"),
-      decodes: column("decodes"),
-      running: column("running"),
-      waiting: column("waiting"),
-      preempted: column("preempted"),
-      used: column("used"),
-      pinned: column("pinned"),
-      cached: maybe("cached"),
-      empty: column("empty"),
-      hostUsed: maybe("hostUsed"),
-      hostTotal: maybe("hostTotal"),
-      loading: maybe("loading"),
-      toDevice: maybe("toDevice"),
-      toHost: maybe("toHost"),
-      stop: column("stop"),
-      stopNames: [...this.stops.all],
-    };
+    return { ...steps, stopNames: [...this.stops.all] };
   }
 
   /** Derives values that job records lack from the turns. */
   private jobTable(): Jobs {
-    const column = (name: (typeof JOB)[number]) => this.jobs.numbers(name);
-    const [arrive, finish, jct, turns] = [column("arrive"), column("finish"), column("jct"), column("turns")];
+    const jobs = this.jobs.table(), { arrive, finish, jct, turns } = jobs;
     for (let turn = 0; turn < this.turns.n; ++turn) {
       const job = this.turns.get(turn, "job");
       const [from, to] = [this.turns.get(turn, "arrive"), this.turns.get(turn, "finish")];
-      if (!((arrive[job] as number) <= from)) arrive[job] = or(from, arrive[job] as number);
-      if (!((finish[job] as number) >= to)) finish[job] = or(to, finish[job] as number);
+      if (!(arrive[job]! <= from)) arrive[job] = or(from, arrive[job]!);
+      if (!(finish[job]! >= to)) finish[job] = or(to, finish[job]!);
     }
-    jct.forEach((seconds, job) => (jct[job] = or(seconds, (finish[job] as number) - (arrive[job] as number))));
-    turns.forEach((count, job) => (turns[job] = or(count, this.turnsOfJob[job] as number)));
-    return { n: this.jobs.n, id: [...this.jobIds], arrive, finish, turns, jct, queue: column("queue"),
-      preemptions: column("preemptions") };
-  }
-
-  private turnTable(): Turns {
-    const column = (name: (typeof TURN)[number]) => this.turns.numbers(name);
-    const parts = Object.fromEntries(PARTS.map((part) => [part, column(part)])) as Turns["parts"];
-    const [cachedGpu, cachedHost] = [column("cachedGpu"), column("cachedHost")];
-    return { n: this.turns.n, job: column("job"), turn: column("turn"), agent: column("agent"), parent: column("parent"), arrive: column("arrive"),
-      admit: column("admit"), firstToken: column("firstToken"), finish: column("finish"), prompt: column("prompt"), output: column("output"),
-      cachedGpu, cachedHost, recomputed: column("recomputed"), parts, tool: [...this.tools] };
-  }
-
-  private shareTable(): Shares {
-    const column = (name: (typeof SHARE)[number]) => this.shares.numbers(name);
-    return { n: this.shares.n, turn: column("turn"), kind: column("kind"), first: column("first"), count: column("count"),
-      tokens: column("tokens"), before: column("before") };
-  }
-
-  private eventTable(): Events {
-    const column = (name: (typeof EVENT)[number]) => this.events.numbers(name);
-    return { n: this.events.n, step: column("step"), time: column("time"), job: column("job"), turn: column("turn"),
-      kind: column("kind"), kinds: [...this.eventKinds.all], reason: column("reason"), reasons: [...this.eventReasons.all],
-       blocks: column("blocks"), bytes: column("bytes"),
-      byJob: column("byJob"), byTurn: column("byTurn"), deadline: column("deadline") };
+    jct.forEach((seconds, job) => (jct[job] = or(seconds, finish[job]! - arrive[job]!)));
+    turns.forEach((count, job) => (turns[job] = or(count, this.turnsOfJob[job]!)));
+    return { ...jobs, id: [...this.jobIds] };
   }
 }

@@ -1,4 +1,4 @@
-import type { Stays } from "./model";
+import { STAY, type Stays, type Table } from "./model";
 
 /** Columns that grow, row by row. */
 export class Rows<Name extends string> {
@@ -22,8 +22,9 @@ export class Rows<Name extends string> {
     return this.columns[name][row] as number;
   }
 
-  numbers(name: Name): Float64Array {
-    return Float64Array.from(this.columns[name]);
+  table(): Table<Name> {
+    const columns = this.names.map((name) => [name, Float64Array.from(this.columns[name])]);
+    return { n: this.n, ...Object.fromEntries(columns) } as Table<Name>;
   }
 }
 
@@ -49,7 +50,7 @@ export class Names {
 /** Stays of requests, from lists that are complete in every step. */
 export class Presence {
   private readonly open = new Map<number, number>(); // request -> row of its stay
-  readonly rows = new Rows(["turn", "running", "first", "last"]);
+  private readonly rows = new Rows(STAY);
 
   note(step: number, running: Set<number>, waiting: Iterable<number>): void {
     const there = new Map<number, number>();
@@ -66,8 +67,6 @@ export class Presence {
   }
 
   stays(): Stays {
-    const rows = this.rows;
-    const [turn, running] = [rows.numbers("turn"), rows.numbers("running")];
-    return { n: rows.n, turn, running, first: rows.numbers("first"), last: rows.numbers("last") };
+    return this.rows.table();
   }
 }

@@ -158,7 +158,7 @@ export class StepPanel {
     return section(
       "transfers",
       "Transfers in flight",
-      steps.toDevice === null ? "not in this trace" : moved,
+      Number.isNaN(at(steps.toDevice, view.row)) ? "not in this trace" : moved,
       view.transfers.length > 0 && list("Transfers in flight", heads, 3, view.transfers, cells),
     );
   }

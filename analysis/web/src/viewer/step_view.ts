@@ -1,5 +1,5 @@
 import type { Indexed } from "./indexed";
-import { KINDS, kindOf, reasonOf, shownTurn } from "./model";
+import { KINDS, kindOf, reasonOf, shownTurn, spansAt } from "./model";
 
 /** Unknown numbers are NaN, unknown texts empty. */
 export interface Pin {
@@ -82,14 +82,14 @@ export function viewStep(indexed: Indexed, row: number): StepView {
     stop: steps.stopNames[steps.stop[row] as number] ?? "",
   };
   const runs = new Map<number, Request>();
-  for (const stay of indexed.stays.at(row)) {
+  for (const stay of spansAt(stays, row)) {
     const found = request(indexed, stays.turn[stay] as number, stays.first[stay] as number);
     (stays.running[stay] ? view.running : view.waiting).push(found);
     if (stays.running[stay]) runs.set(found.turn, found);
   }
   const { turns } = trace;
   view.waiting.sort((a, b) => a.since - b.since || turns.arrive[a.turn]! - turns.arrive[b.turn]! || (a.job < b.job ? -1 : 1));
-  for (const share of indexed.shares.at(row)) {
+  for (const share of spansAt(shares, row)) {
     const turn = shares.turn[share] as number;
     const kind = KINDS[shares.kind[share] as number] ?? "running";
     if (kind === "preempted") {
@@ -108,7 +108,7 @@ export function viewStep(indexed: Indexed, row: number): StepView {
 function pinsAt(indexed: Indexed, row: number): Pin[] {
   const { pins, steps } = indexed.trace;
   if (pins !== null) {
-    return (indexed.listedPins?.at(row) ?? []).map((pin) => ({
+    return spansAt(pins, row).map((pin) => ({
       job: pins.turn[pin] as number,
       why: "",
       blocks: NaN,

@@ -1,11 +1,12 @@
 import { html } from "@/shared/escape";
 import { h } from "@/shared/dom";
 import { num, seconds } from "@/shared/format";
+import { MEANING } from "@/shared/meanings";
 import { cssVar, onThemeChange } from "@/shared/theme";
 import { lanesOf } from "./agents";
 import type { Indexed } from "./indexed";
 import { PARTS, shownTurn, stepAt, type Part } from "./model";
-import { PART_COLORS, PART_NAMES } from "./waterfall_chart";
+import { PART_LOOKS, partKeys } from "./waterfall_chart";
 
 const MOST = 300; // jobs that are shown, the first to arrive
 const HEIGHT = 420;
@@ -43,18 +44,13 @@ export class SwimLanes {
   ) {
     const { jobs, turns } = indexed.trace;
     const order = [...jobs.id.keys()].sort((a, b) => (jobs.arrive[a] as number) - (jobs.arrive[b] as number));
-    this.lanes = order.slice(0, MOST).flatMap((job) => lanesOf(turns, indexed.turnsOfJob.of(job)).map((own) => ({ job, turns: own })));
+    this.lanes = order.slice(0, MOST).flatMap((job) => lanesOf(turns, indexed.turnsOfJob[job] ?? []).map((own) => ({ job, turns: own })));
     this.row_height = Math.max(2, Math.min(12, Math.floor(HEIGHT / Math.max(1, this.lanes.length))));
     const shown = MOST < order.length ? `the first ${num(MOST)} of ${num(order.length)} jobs` : `${num(order.length)} jobs`;
     this.canvas.setAttribute("aria-label", `What ${shown} did or waited for over time`);
     this.canvas.style.height = `${this.lanes.length * this.row_height}px`;
-    const keys = PARTS.map((part) => {
-      const swatch = h("span", { class: "lane-key" });
-      swatch.style.background = `var(${PART_COLORS[part]})`;
-      return h("span", {}, swatch, ` ${PART_NAMES[part]} `);
-    });
     this.element = h("div", { class: "swim" },
-      h("p", { class: "muted" }, `${shown}, by arrival; a click opens the job. `, ...keys), this.canvas, this.tip);
+      h("p", { class: "muted" }, `${shown}, by arrival; a click opens the job. `, ...partKeys()), this.canvas, this.tip);
     this.canvas.addEventListener("mousemove", (event) => this.showTip(event));
     this.canvas.addEventListener("mouseleave", () => (this.tip.hidden = true));
     this.canvas.addEventListener("click", (event) => this.open(event));
@@ -87,7 +83,7 @@ export class SwimLanes {
     return lane.turns.flatMap((turn) => {
       let at = turns.arrive[turn] as number;
       return PARTS.flatMap((part): Span[] => {
-        const length = turns.parts[part][turn] || 0;
+        const length = turns[part][turn] || 0;
         const from = at;
         at += length;
         return length > 0 ? [{ turn, part, from, to: at }] : [];
@@ -112,7 +108,7 @@ export class SwimLanes {
     const context = this.canvas.getContext("2d");
     if (!context) return;
     context.scale(scale, scale);
-    const colors = Object.fromEntries(PARTS.map((part) => [part, cssVar(PART_COLORS[part])]));
+    const colors = Object.fromEntries(PARTS.map((part) => [part, cssVar(MEANING[PART_LOOKS[part][1]])]));
     const bar = Math.max(1, this.row_height - 1);
     this.lanes.forEach((lane, row) => {
       for (const { part, from, to } of this.spansOf(lane)) {
@@ -160,7 +156,7 @@ export class SwimLanes {
     const agent = turns.agent[span.turn] as number;
     const of = agent > 0 ? ` of subagent ${agent}` : "";
     this.tip.innerHTML = html`<b>${jobs.id[lane.job] ?? "?"}</b>, turn ${shownTurn(turns.turn[span.turn] as number)}${of}: ` +
-      html`${PART_NAMES[span.part]} ${seconds(span.to - span.from)}${why}`;
+      html`${PART_LOOKS[span.part][0]} ${seconds(span.to - span.from)}${why}`;
     const box = this.element.getBoundingClientRect();
     this.tip.style.left = `${Math.min(event.clientX - box.left + 12, box.width - 260)}px`;
     this.tip.style.top = `${event.clientY - box.top + 14}px`;

@@ -1,4 +1,4 @@
-import { createChart, type Chart, type Option } from "@/shared/charts";
+import { createChart, type Chart, type Option } from "@/charts/echarts";
 import { escapeHtml } from "@/shared/escape";
 import { num, seconds } from "@/shared/format";
 import { MEANING } from "@/shared/meanings";
@@ -52,7 +52,7 @@ const LANE_GAP = 46;
 const LEFT = 62;
 const POINTS = 400;
 
-const busy = ({ steps }: Trace) => [steps.toDevice, steps.toHost].some((bytes) => bytes !== null && sum(bytes, 0, steps.n) > 0);
+const busy = ({ steps }: Trace) => [steps.toDevice, steps.toHost].some((bytes) => sum(bytes, 0, steps.n) > 0);
 
 /** Of the whole time. */
 interface Percent {

@@ -1,156 +1,89 @@
-import { createChart, type Chart, type Option } from "@/shared/charts";
-import { html } from "@/shared/escape";
-import { num, seconds } from "@/shared/format";
-import { MEANING } from "@/shared/meanings";
-import { cssVar } from "@/shared/theme";
+import type { Chart } from "@/charts/chart";
+import { draw } from "@/charts/draw";
+import { createChart, type Chart as Canvas } from "@/charts/echarts";
+import { h } from "@/shared/dom";
+import { MEANING, type Meaning } from "@/shared/meanings";
 import type { JobView, TurnView } from "./job_view";
 import { PARTS, type Part } from "./model";
 
-export const PART_NAMES: Record<Part, string> = {
-  queue: "queue",
-  load: "load stall",
-  recompute: "recompute",
-  prefill: "prefill",
-  decode: "decode",
-  gap: "gap (tool)",
+/** The name of each part, and the meaning that gives it its color. */
+export const PART_LOOKS: Record<Part, [name: string, color: Meaning]> = {
+  queue: ["queue", "queue"], load: ["load stall", "load"], recompute: ["recompute", "again"],
+  prefill: ["prefill", "prefill"], decode: ["decode", "decode"], gap: ["gap (tool)", "tool"],
 };
 
-export const PART_COLORS: Record<Part, string> = {
-  queue: MEANING.queue,
-  load: MEANING.load,
-  recompute: MEANING.again,
-  prefill: MEANING.prefill,
-  decode: MEANING.decode,
-  gap: MEANING.tool,
-};
+/** A legend of the parts. */
+export const partKeys = (): HTMLElement[] => PARTS.map((part) => {
+  const [name, color] = PART_LOOKS[part];
+  return h("span", {}, h("span", { class: "lane-key", style: `background:var(${MEANING[color]})` }), ` ${name} `);
+});
 
-const ROW = 17;
-const TOP = 56;
+const ROW = 17, AROUND = 72, HALF = 0.38; // of a row
 const MARKS = 250; // that fit side by side
 
-const label = (turn: TurnView) => `${"↳".repeat(turn.depth)}${turn.depth > 0 ? " " : ""}${turn.number}`;
-const part = (turn: TurnView, name: Part) => turn.parts[name] || 0;
+const label = ({ depth, number }: TurnView) => `${"↳".repeat(depth)}${depth > 0 ? " " : ""}${number}`;
 
-/** A job's turns from top to bottom, those of subagents below the turn that spawned them; each begins at its arrival and is divided into the parts of its time. */
+/** Where the parts of a turn lie, one behind the other. */
+function spansOf(turn: TurnView): { part: Part; from: number; to: number }[] {
+  let to = turn.arrive;
+  return PARTS.map((part) => ({ part, from: to, to: (to += turn[part] || 0) }));
+}
+
+/** Marks of KV losses, below the turn after which they occurred; those that lie on each other are one. */
+function lossesOf({ turns, losses }: JobView, [from, to]: [number, number]) {
+  const latest = (time: number) => turns.reduce((last, { arrive }, row) => (arrive <= time && arrive >= (turns[last]?.arrive ?? 0) ? row : last), 0);
+  const marks = [...new Map(losses.map(({ time }) => [Math.round((MARKS * (time - from)) / (to - from)), time])).values()];
+  return { name: "KV lost", draw: "dots" as const, mark: "down" as const, color: "text", x: marks, y: marks.map((time) => latest(time) + HALF) };
+}
+
+/** A job's turns from top to bottom, those of subagents below the turn that spawned them, divided into the parts of their time. */
+export function waterfall(job: JobView, range: [number, number]): Chart {
+  const { turns } = job;
+  const series = PARTS.map((part) => {
+    const own = turns.flatMap((turn, row) => spansOf(turn).filter((span) => span.part === part && span.to > span.from).map((span) => ({ ...span, turn, row })));
+    const of = (get: (turn: TurnView) => number | string) => own.map(({ turn }) => get(turn));
+    const [name, color] = PART_LOOKS[part];
+    return {
+      name, color, draw: "boxes" as const, x: own.map(({ from }) => from), end: own.map(({ to }) => to),
+      y: own.map(({ row }) => row - HALF), high: own.map(({ row }) => row + HALF),
+      more: {
+        turn: of(label), "then tool": of(({ tool }) => tool), "prompt tokens": of(({ prompt }) => prompt), "found on the GPU": of(({ cachedGpu }) => cachedGpu),
+        "found on the host": of(({ cachedHost }) => cachedHost), "output tokens": of(({ output }) => output), "recomputed tokens": of(({ recomputed }) => recomputed),
+      },
+    };
+  });
+  const [from, to] = range, panel = { name: "", x: { name: "time [s]", from, to }, y: { name: "turn", names: turns.map(label) }, downward: true };
+  return {
+    id: "waterfall", title: job.id, note: "", kind: "", gpu: "", settings: "", jps: "", at: {}, columns: 1, height: turns.length * ROW + AROUND,
+    panels: [{ ...panel, series: [...series, ...(job.losses.length > 0 ? [lossesOf(job, range)] : [])] }],
+  };
+}
+
+/** The waterfall of a job, with the clock's cursor; a click moves the clock. */
 export class WaterfallChart {
-  private readonly chart: Chart;
-  private readonly cursor: HTMLElement;
-  private job: JobView | null = null;
+  private readonly canvas: Canvas;
+  private readonly cursor = h("div", { class: "cursor" });
+  private shown: Chart | null = null;
   private range: [number, number] = [0, 1];
   private time = 0;
 
-  constructor(
-    private readonly element: HTMLElement,
-    private readonly seek: (time: number) => void,
-  ) {
-    this.chart = createChart(element, () => this.option());
-    this.cursor = document.createElement("div");
-    this.cursor.className = "cursor";
+  constructor(private readonly element: HTMLElement, seek: (time: number) => void) {
+    this.canvas = createChart(element, () => (this.shown ? draw(this.shown, []).option : { xAxis: { show: false }, yAxis: { show: false }, series: [] }));
     element.append(this.cursor);
     new ResizeObserver(() => this.placeCursor()).observe(element);
-    this.chart.echart.getZr().on("click", (event) => {
-      const [time] = this.chart.echart.convertFromPixel({ gridIndex: 0 }, [event.offsetX, event.offsetY]) as [number, number];
-      if (this.job !== null && event.offsetY > TOP) this.seek(Math.max(0, time));
+    this.canvas.echart.getZr().on("click", ({ offsetX, offsetY }) => {
+      const [time] = this.canvas.echart.convertFromPixel({ gridIndex: 0 }, [offsetX, offsetY]) as [number, number];
+      if (this.shown !== null) seek(Math.max(0, time));
     });
-  }
-
-  private option(): Option {
-    const job = this.job;
-    if (job === null) return { xAxis: { show: false }, yAxis: { show: false }, series: [] };
-    const { turns } = job;
-    return {
-      aria: { enabled: true, label: { description: `Turns of ${job.id} and what their time went into` } },
-      grid: { left: 40, right: 16, top: TOP, bottom: 24 },
-      legend: { data: [...PARTS.map((name) => PART_NAMES[name]), "KV lost"], top: 0, left: 0, right: 0, itemWidth: 12, itemHeight: 8, itemGap: 8, icon: "rect", textStyle: { fontSize: 12 } },
-      xAxis: {
-        type: "value",
-        min: this.range[0],
-        max: this.range[1],
-        axisLabel: { formatter: (t: number) => `${num(t, 6)} s`, hideOverlap: true, showMinLabel: false, showMaxLabel: false },
-      },
-      yAxis: {
-        type: "category",
-        inverse: true,
-        data: turns.map(label),
-        name: "turn",
-        nameLocation: "start",
-        nameGap: 4,
-        axisTick: { show: false },
-        axisLabel: { interval: "auto", fontSize: 11 },
-      },
-      tooltip: { trigger: "axis", axisPointer: { type: "shadow" }, formatter: (shown: unknown) => this.tooltip(shown) },
-      series: [
-        {
-          name: "before",
-          type: "bar",
-          stack: "turn",
-          silent: true,
-          itemStyle: { color: "transparent" },
-          tooltip: { show: false },
-          data: turns.map((turn) => turn.arrive),
-          legendHoverLink: false,
-        },
-        ...PARTS.map((name) => ({
-          name: PART_NAMES[name],
-          type: "bar",
-          stack: "turn",
-          barCategoryGap: "25%",
-          color: cssVar(PART_COLORS[name]),
-          data: turns.map((turn) => part(turn, name)),
-          emphasis: { disabled: true },
-        })),
-        this.losses(job),
-      ],
-    };
-  }
-
-  /** Marks of KV losses, below the turn after which they occurred. */
-  private losses(job: JobView) {
-    const latest = (time: number) => job.turns.reduce((last, turn, row) => (turn.arrive <= time && turn.arrive >= (job.turns[last]?.arrive ?? 0) ? row : last), 0);
-    const place = (time: number) => Math.round((MARKS * (time - this.range[0])) / (this.range[1] - this.range[0]));
-    const marks = new Map((job.losses ?? []).map(({ time }) => [place(time), time])); // marks that lie on each other are one
-    return {
-      id: "losses",
-      name: "KV lost",
-      type: "scatter",
-      symbol: "triangle",
-      symbolSize: 7,
-      symbolOffset: [0, 6],
-      color: cssVar("--text"),
-      data: [...marks.values()].map((time) => [time, latest(time)]),
-      z: 5,
-    };
-  }
-
-  private tooltip(shown: unknown): string {
-    const items = (Array.isArray(shown) ? shown : [shown]) as { dataIndex: number; seriesType: string }[];
-    const index = items.find((item) => item.seriesType === "bar")?.dataIndex;
-    const turn = index === undefined ? undefined : this.job?.turns[index];
-    if (turn === undefined) return "";
-    const parts = PARTS.filter((name) => part(turn, name) > 0);
-    return [
-      html`<b>turn ${turn.number}</b>${turn.agent > 0 ? ` of subagent ${turn.agent}` : ""}${turn.tool ? `, then ${turn.tool}` : ""}, at ${seconds(turn.arrive)}`,
-      ...parts.map((name) => html`${PART_NAMES[name]} <b>${seconds(turn.parts[name])}</b>`),
-      html`prompt ${num(turn.prompt)} tok, found ${num(turn.cachedGpu)} on the GPU and ${num(turn.cachedHost)} on the host`,
-      html`output ${num(turn.output)} tok, recomputed ${num(turn.recomputed)}`,
-    ].join("<br>");
   }
 
   /** The range of its time axis is given, so that the same job of two traces is drawn on the same clock. */
   show(job: JobView, range: [number, number]): void {
-    [this.job, this.range] = [job, range];
-    const height = job.turns.length * ROW + TOP + 44;
-    this.element.style.height = `${height}px`;
-    const { echart } = this.chart;
-    echart.setOption({ animation: false, ...this.option() }, { notMerge: true, lazyUpdate: true });
-    echart.resize({ width: echart.getWidth(), height }); // draws what was set; asking for the width would lay out the page
+    [this.shown, this.range] = [waterfall(job, range), range];
+    this.element.style.height = `${this.shown.height}px`;
+    this.canvas.refresh();
+    this.canvas.echart.resize();
     this.placeCursor();
-  }
-
-  /** Adds the losses of the shown job once they are known. */
-  showLosses(job: JobView): void {
-    this.job = job;
-    this.chart.echart.setOption({ series: [this.losses(job)] });
   }
 
   setTime(time: number): void {
@@ -159,13 +92,12 @@ export class WaterfallChart {
   }
 
   private placeCursor(): void {
-    const x = this.job === null ? NaN : this.chart.echart.convertToPixel({ xAxisIndex: 0 }, this.time);
-    const visible = x >= 39 && x <= this.chart.echart.getWidth() - 14;
+    const visible = this.shown !== null && this.time >= this.range[0] && this.time <= this.range[1];
     this.cursor.style.display = visible ? "block" : "none";
-    if (visible) this.cursor.style.transform = `translateX(${Math.round(x)}px)`;
+    if (visible) this.cursor.style.transform = `translateX(${Math.round(this.canvas.echart.convertToPixel({ xAxisIndex: 0 }, this.time))}px)`;
   }
 
   dispose(): void {
-    this.chart.dispose();
+    this.canvas.dispose();
   }
 }

@@ -55,6 +55,7 @@ export interface Chart {
   columns: number;
   is_table?: boolean;
   nothing?: string;
+  height?: number; // pixels of a row of panels, if their kind does not say it
   panels: ChartPanel[];
 }
 

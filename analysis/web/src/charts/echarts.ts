@@ -15,7 +15,7 @@ import * as echarts from "echarts/core";
 import { CanvasRenderer } from "echarts/renderers";
 import type { EChartsCoreOption, EChartsType } from "echarts/core";
 
-import { cssVar, onThemeChange, palette } from "./theme";
+import { cssVar, onThemeChange, palette } from "@/shared/theme";
 
 echarts.use([
   BarChart,

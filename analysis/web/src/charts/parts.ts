@@ -1,12 +1,10 @@
-import type { Option } from "@/shared/charts";
+import type { Option } from "@/charts/echarts";
 import type { CsvColumn, CsvValue } from "@/shared/csv";
 import { h } from "@/shared/dom";
 import { escapeHtml } from "@/shared/escape";
 import { num } from "@/shared/format";
 import { policyLook } from "@/shared/policy_looks";
 import { cssVar, palette } from "@/shared/theme";
-
-import type { Panel } from "./data";
 
 export type Dash = "solid" | number[];
 
@@ -110,21 +108,4 @@ export function table<Row>(
   rows: Row[], columns: Record<string, (row: Row) => CsvValue>,
 ): CsvColumn[] {
   return Object.entries(columns).map(([name, of]) => column(name, rows.map(of)));
-}
-
-/**
- * The extra columns of every chart's CSV: source and kind of the numbers, and how many
- * repeats.
- */
-export function sourced(
-  panel: Panel, columns: CsvColumn[], jps: (row: number) => string,
-  repeats: (row: number) => number,
-): CsvColumn[] {
-  const rows = Array.from({ length: columns[0]?.values.length ?? 0 }, (_, row) => row);
-  return [
-    ...columns,
-    ...table(rows, {
-      gpu: () => panel.gpu, settings: () => panel.settings, jps, figures: () => panel.kind, repeats,
-    }),
-  ];
 }

@@ -1,5 +1,5 @@
 // Draws any chart (chart.ts) with ECharts, and gives its legend and its numbers as columns.
-import type { Option } from "@/shared/charts";
+import type { Option } from "@/charts/echarts";
 import type { CsvColumn, CsvValue } from "@/shared/csv";
 import { escapeHtml } from "@/shared/escape";
 import { num } from "@/shared/format";
@@ -12,12 +12,10 @@ import type { Maybe } from "./values";
 
 const DASHED = [5, 4], HOLLOW_BOX = 4, MANY_POINTS = 60, LONG_NAMES = 60;
 const LOG = { type: "log", minorTick: { show: true, splitNumber: 9 }, minorSplitLine: { show: true } };
-const STRIPES = { symbol: "rect", dashArrayX: [1, 0], dashArrayY: [2, 4], rotation: -Math.PI / 4 };
 const ROTATED = { up: 0, down: 180, square: 0 };
 
 const isBar = ({ draw }: Series) => draw === "bars" || draw === "stack";
 const isItem = ({ draw }: Series) => draw === "dots" || draw === "boxes";
-const isExternal = ({ source }: Series) => source?.startsWith("EXTERNAL") ?? false;
 const isBoxed = ({ series }: ChartPanel) => series.some(({ draw }) => draw === "boxes");
 const top = ({ name, says }: ChartPanel) => (name === "" ? 30 : says ? 26 : 46);
 
@@ -128,11 +126,10 @@ function seriesOf(series: Series, panel: ChartPanel, axes: { x: number; y: numbe
       return at < 0 ? null : series.y[at] ?? null;
     });
     const outline = { color: "transparent", borderColor: color, borderWidth: 1.5, borderType: "dashed" };
-    const striped = { opacity: 0.45, borderColor: color, borderWidth: 1.5, decal: STRIPES };
     return [{
       ...common, type: "bar", data: own, barGap: "5%", barMaxWidth: panel.flat ? 26 : undefined,
       ...(draw === "stack" ? { stack: "all", barCategoryGap: "15%" } : {}),
-      ...(hollow ? { itemStyle: outline } : isExternal(series) ? { itemStyle: striped } : {}),
+      ...(hollow ? { itemStyle: outline } : {}),
     }];
   }
   if (draw === "boxes") {
@@ -224,6 +221,7 @@ const shares = (chart: Chart): boolean => columnsOf(chart) === 1 && chart.panels
 function rowHeight(chart: Chart): number {
   const [first] = chart.panels;
   if (!first) return 160;
+  if (chart.height) return chart.height;
   if (first.flat) return 60 + 34 * Math.max(2, first.x.names?.length ?? 0);
   if (!shares(chart)) return 270;
   return chart.panels.length > 2 || !first.y.names ? 110 : 235;
@@ -301,7 +299,7 @@ export function keysOf(all: Series[], variants: string[]): Key[] {
     const { color, dash, symbol } = lookOf(series, variants);
     const is_line = how === "line" || how === "steps";
     const look = how === "dots" ? { dot: mark === "down" || mark === "up" ? "triangle" : symbol }
-      : is_line ? (isExternal(series) ? {} : { dash: hollow ? [3, 3] : dash }) : how === "filled" ? { fill: 0.35 } : { fill: hollow ? 0 : isExternal(series) ? 0.45 : 1 };
+      : is_line ? { dash: hollow ? [3, 3] : dash } : { fill: how === "filled" ? 0.35 : hollow ? 0 : 1 };
     keys.set(name, { name, color, ...look });
   }
   return [...keys.values()];
