@@ -115,6 +115,10 @@ void from_means(Ratio& ratio, const Samples& samples) {
 
 }  // namespace
 
+int seeds_of_next_round(int seeds, int most) {
+  return std::min(most, seeds == 0 ? 3 : seeds + std::max(2, seeds / 2));
+}
+
 BySeed by_seed(std::span<const ConfiguredCell* const> repeats, std::string_view figure) {
   BySeed values;
   for (const ConfiguredCell* cell : repeats) {

@@ -18,6 +18,10 @@ namespace analysis {
 /// The fewest repeats that have an interval.
 inline constexpr std::size_t kFewestRepeats = 3;
 
+/// How many seeds the next round of a search has, after one with `seeds` of at most `most`: 3, 5,
+/// 7, 10, 15, ...
+int seeds_of_next_round(int seeds, int most);
+
 /// Values by seed.
 using BySeed = std::map<std::int64_t, double>;
 

@@ -95,6 +95,14 @@ struct TableOptions {
   bool ignore_times = false;  // when archives are compared
 };
 
+/// Of a search for capacities.
+struct CapacityOptions {
+  std::optional<double> most;             // the largest load to try
+  std::optional<int> budget;              // cells
+  std::optional<std::string> confirm;     // a backend
+  std::vector<std::string> price, watts;  // GPU=NUMBER
+};
+
 /// The command line of a subcommand, checked. Parts that it does not take keep their defaults.
 struct Options : Surroundings,
                  CellChoice,
@@ -102,7 +110,8 @@ struct Options : Surroundings,
                  RunOptions,
                  TraceOptions,
                  SubmitOptions,
-                 TableOptions {
+                 TableOptions,
+                 CapacityOptions {
   const Subcommand* command = nullptr;  // null: help or version was printed
   std::vector<std::string> arguments;   // positional, without the command
   std::optional<std::filesystem::path> archive;

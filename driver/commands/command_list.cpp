@@ -1,4 +1,5 @@
 #include "driver/bundle/commands.hpp"
+#include "driver/capacity/command.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/create/new_policy.hpp"
 
@@ -14,6 +15,12 @@ constexpr Subcommand kCommands[] = {
      "prints the mean completion time that no policy can beat, and with --archive, or for an "
      "archive alone, how far from it each policy is; on sim",
      1, 1, "backend archive set only skip cell profiles"},
+    {"capacity", capacity, "capacity SWEEP.toml --slo LIMITS",
+     "searches the largest load that each GPU, policy and host memory serves within limits, with "
+     "what binds and what it costs",
+     1, 1,
+     "slo most budget confirm price watts backend archive set launch format "
+     "profiles"},
     {"check", check, "check A.h5 | check --equal [--ignore-times] A.h5 B.h5",
      "checks an archive (exit code 5: damaged), or whether two hold the same results (3: not)", 1,
      2, "equal ignore-times"},

@@ -38,6 +38,7 @@ constexpr double kLongestSilence = 60;
 
 struct Status {
   std::string sweep, backend;
+  std::string search;  // how far a search over the archive is; empty without one
   Counts all;
   std::map<std::string, Counts> by_sku;
   std::vector<CellRecord> failed;
@@ -56,11 +57,17 @@ bool has_failed(CellStatus status) {
          status == CellStatus::quarantined;
 }
 
-/// The cells that a tuning wants of its archive at present; all of other archives.
-std::set<int> asked_cells(const std::string& path, const std::vector<CellRecord>& cells) {
+/// The cells that a search wants of its archive at present, and what it says of itself; all of
+/// other archives.
+std::set<int> asked_cells(const std::string& path, const std::vector<CellRecord>& cells,
+                          std::string& says) {
   CellChoice asked;
   std::ifstream file(path + ".asked");
-  if (std::string only; std::getline(file, only)) asked.only = {only};
+  for (std::string line; std::getline(file, line);)
+    if (line.starts_with("# "))
+      says = line.substr(2);
+    else
+      asked.only.push_back(line);
   std::set<int> indices;
   for (const auto& cell : selected_cells(cells, asked)) indices.insert(cell.record->index);
   return indices;
@@ -111,7 +118,7 @@ Status read_status(const std::string& path) {
   }
   const sweep::ArchiveReader reader = open_archive(path);
   status.sweep = reader.sweep_name();
-  const std::set<int> asked = asked_cells(path, reader.cells());
+  const std::set<int> asked = asked_cells(path, reader.cells(), status.search);
   const std::vector<analysis::ConfiguredCell> cells(reader.cells().begin(), reader.cells().end());
   status.kept = analysis::kept_text(cells);
   for (const analysis::ConfiguredCell& configured : cells) {
@@ -181,6 +188,7 @@ void print_status(const Status& status, std::ostream& out) {
   out << safe(status.sweep) << ": " << line_of(status.all) << ", backend " << safe(status.backend)
       << "\n\n";
   print_skus(status, out);
+  if (!status.search.empty()) out << safe(status.search) << '\n';
   for (const auto& [cell, mark] : status.running) {
     out << "running: cell " << cell.index << ": " << safe(cell.label) << ": attempt "
         << mark.attempt << ", process " << mark.pid << " on " << safe(mark.host) << '\n';
@@ -209,6 +217,7 @@ void print_json(const Status& status, std::ostream& out) {
   line.key("driver").boolean(status.driver.has_value());
   line.key("driver_silent_s").number(status.driver ? status.silent_s : sweep::kNotObserved);
   add_counts(line, status.all);
+  line.key("search").text(status.search);
   line.key("kept").integer(static_cast<std::int64_t>(status.n_kept));
   line.key("gpus").open('[');
   for (const auto& [sku, counts] : status.by_sku) {

@@ -36,9 +36,6 @@ struct Tuning {
   }
 };
 
-/// Whether a run ended as usual: with a result of each cell, or without some of them.
-bool is_over(int exit_code) { return exit_code == kOk || exit_code == kSomeCellsFailed; }
-
 std::vector<std::string> policies_in(std::span<const Entrant> entrants) {
   std::vector<std::string> names;
   for (const Entrant& each : entrants)
@@ -58,7 +55,7 @@ void require_scores(const Tuning& tuning) {
 /// exit code of the run that ended it, or kOk.
 int race(Tuning& tuning) {
   for (int seeds = 0; seeds < tuning.tune.train && policies_in(tuning.entrants).size() > 1;) {
-    seeds = seeds_of_next_round(seeds, tuning.tune.train);
+    seeds = analysis::seeds_of_next_round(seeds, tuning.tune.train);
     const TuneCells round{policies_in(tuning.entrants), 0, seeds};
     std::cerr << "kvsweep: " << round.policies.size() << " policies run on " << seeds
               << " seeds; their output goes to "
@@ -237,12 +234,8 @@ void check(const sweep::SweepSpec& spec, const Options& options) {
 
 /// Says that a run did not end as usual, whose reasons are on the screen already.
 int failed(const Tuning& tuning, int code) {
-  const char* how = code == kIncomplete     ? " stopped before its last cell"
-                    : code == kArchiveInUse ? " found its archive in use"
-                                            : " failed";
-  std::cerr << "kvsweep: tune ends, since a run" << how << " (exit code " << code << ", "
-            << analysis::terminal_text(tuning.folder.file("runs.log"))
-            << "); the same command continues\n";
+  std::cerr << "kvsweep: tune ends, since " << why_search_ends(code, tuning.folder.file("runs.log"))
+            << '\n';
   return code;
 }
 

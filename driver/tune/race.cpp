@@ -83,10 +83,6 @@ std::vector<Candidate> draw_candidates(const sweep::TuneSpec& tune) {
   return candidates;
 }
 
-int seeds_of_next_round(int seeds, int most) {
-  return std::min(most, seeds == 0 ? 3 : seeds + std::max(2, seeds / 2));
-}
-
 std::string leader(std::span<const Entrant> entrants, const Scores& scores) {
   std::string best;
   double least = 0;

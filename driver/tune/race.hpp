@@ -31,10 +31,6 @@ struct Entrant {
 /// By policy and seed; less is better. All are above 0.
 using Scores = std::map<std::string, analysis::BySeed>;
 
-/// How many seeds the next round has, after one with `seeds` of at most `most`: 3, 5, 7, 10, 15,
-/// ...
-int seeds_of_next_round(int seeds, int most);
-
 /// The policy that is in and has the least geometric mean; of equals the earlier one. Empty when
 /// none is in.
 std::string leader(std::span<const Entrant> entrants, const Scores& scores);

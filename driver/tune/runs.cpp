@@ -2,18 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
-#include <iostream>
-#include <stdexcept>
 
-#include "analysis/text/escape.hpp"
 #include "analysis/text/new_file.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/commits/archive.hpp"
-#include "sweeps/files/child_process.hpp"
 #include "workers/profiles/profiles.hpp"
-#include "workers/rank/host.hpp"
 
 namespace driver {
 namespace {
@@ -30,45 +24,12 @@ std::string point_of(const sweep::CellRecord& cell) {
   return sweep::to_text(axes);
 }
 
-/// A file that is named relative to the sweep file, as an absolute path; other values as they are.
-sweep::Value absolute(const sweep::Value& value, const sweep::SweepSpec& spec) {
-  namespace fs = std::filesystem;
-  const auto* text = std::get_if<std::string>(&value);
-  if (text == nullptr || fs::path(*text).is_absolute() || text->find('.') == std::string::npos)
-    return value;
-  const fs::path path = fs::absolute(spec.path).parent_path() / *text;
-  return fs::is_regular_file(path) ? path.lexically_normal().string() : value;
-}
-
 /// The cells as --only names them.
 std::string only_of(const TuneCells& cells) {
   std::vector<std::string> numbers;
   for (int repeat = cells.first; repeat < cells.last; ++repeat)
     numbers.push_back(std::to_string(repeat));
   return "policy=" + sweep::joined(cells.policies, ",") + ",repeat=" + sweep::joined(numbers, ",");
-}
-
-/// The cell as it was planned, without its outcome.
-sweep::CellRecord planned(const sweep::CellRecord& cell) {
-  sweep::CellRecord record;
-  record.key = cell.key;
-  record.index = cell.index;
-  record.label = cell.label;
-  record.axes = cell.axes;
-  record.config_json = cell.config_json;
-  record.backend = cell.backend;
-  record.repeat = cell.repeat;
-  record.seed = cell.seed;
-  if (cell.has_run()) return record;
-  record.status = cell.status;
-  record.reason = cell.reason;
-  return record;
-}
-
-/// Whether a line of a run says why the run waits, fails or leaves cells for the next one.
-bool tells(const std::string& line) {
-  return line.starts_with("kvsweep: ") || line.starts_with("left: ") ||
-         line.find(": failed: ") != std::string::npos || line.find(" ended: ") != std::string::npos;
 }
 
 struct LogSum {
@@ -169,10 +130,6 @@ void TuneFolder::write_candidates(const sweep::TuneSpec& tune,
   write(path_ / "candidates.csv", text);
 }
 
-void TuneFolder::write_asked(const std::string& archive, const std::string& only) const {
-  write(path_ / (archive + ".asked"), only + '\n');
-}
-
 std::string TuneFolder::write_winner(const sweep::TuneSpec& tune, const Candidate& winner,
                                      const std::string& comment) const {
   const fs::path path = path_ / (tune.policy + "-tuned.toml");
@@ -180,43 +137,11 @@ std::string TuneFolder::write_winner(const sweep::TuneSpec& tune, const Candidat
   return path.string();
 }
 
-std::vector<std::string> TuneRuns::words(const char* archive, const TuneCells& cells,
-                                         const sweep::ParamMap& set) const {
-  std::vector<std::string> words = sweep::split(options_.launch.value_or(""), " ");
-  words.insert(words.end(), {options_.program, "run", folder_.sweep_file(), "--archive",
-                             folder_.file(archive), "--profiles", folder_.file("profiles")});
-  words.insert(words.end(), {"--no-prev", "--wait", "60"});
-  if (!cells.backend.empty())
-    words.insert(words.end(), {"--backend", cells.backend});
-  else if (options_.backend || !spec_.backend)
-    words.insert(words.end(), {"--backend", options_.backend.value_or("sim")});
-  words.insert(words.end(), {"--only", only_of(cells)});
-  const auto assign = [&](const std::string& key, const sweep::Value& value) {
-    words.insert(words.end(), {"--set", key + '=' + sweep::to_text(value)});
-  };
-  assign("repeat.n", std::int64_t{tune_.train + tune_.held_out});
-  for (const auto& [key, param] : spec_.base)
-    if (const sweep::Value file = absolute(param.value, spec_); file != param.value)
-      assign(key, file);
-  for (const std::string& each : options_.set) words.insert(words.end(), {"--set", each});
-  if (options_.policy_plugin)
-    assign("policy.plugin", std::filesystem::absolute(*options_.policy_plugin).string());
-  for (const auto& [key, param] : set) assign(key, absolute(param.value, spec_));
-  return words;
-}
-
-int TuneRuns::run(const char* archive, const TuneCells& cells, const sweep::ParamMap& set) const {
-  folder_.write_asked(archive, only_of(cells));
-  const auto show = [this, is_new = true](const std::string& line) mutable {
-    // What follows of a message is indented.
-    if (!line.starts_with("  ")) is_new = tells(line) && shown_.insert(line).second;
-    if (is_new) std::cerr << analysis::terminal_text(line) << std::endl;
-  };
-  const sweep::ChildEnd end =
-      sweep::run_program(words(archive, cells, set), folder_.file("runs.log"), show);
-  if (end.signal == 0) return end.exit_code;
-  throw std::runtime_error("a run of the tuning was killed by signal " +
-                           std::to_string(end.signal) + "; the same command continues");
+int TuneRuns::run(const char* archive, const TuneCells& cells, sweep::ParamMap set) const {
+  set["repeat.n"] = {std::int64_t{tune_.train + tune_.held_out}, {}};
+  const ChildRun child{folder_.file(archive), {only_of(cells)}, cells.backend, std::move(set)};
+  write_asked(child.archive, child.only);
+  return runs_.run(child);
 }
 
 Scores TuneRuns::scores(const char* archive, const TuneCells& cells) const {
@@ -254,31 +179,10 @@ Scores TuneRuns::scores(const char* archive, const TuneCells& cells) const {
 }
 
 void TuneRuns::exclude(const char* archive, std::span<const Entrant> entrants) const {
-  const std::string path = folder_.file(archive);
-  const sweep::ArchiveReader reader = open_archive(path);
-  std::vector<sweep::CellRecord> cells;
-  bool changes = false;
-  for (const sweep::CellRecord& cell : reader.cells()) {
-    if (cell.kept) continue;
-    sweep::CellRecord& record = cells.emplace_back(planned(cell));
+  exclude_cells(options_, folder_.file(archive), [&](const sweep::CellRecord& cell) {
     const auto entrant = std::ranges::find(entrants, policy_of(cell), &Entrant::policy);
-    if (cell.has_run() || record.status != sweep::CellStatus::planned ||
-        entrant == entrants.end() || entrant->is_in())
-      continue;
-    record.status = sweep::CellStatus::excluded;
-    record.reason = entrant->why_out;
-    changes = true;
-  }
-  if (!changes) return;
-  sweep::ArchiveOptions head;
-  head.sweep_name = reader.sweep_name();
-  head.spec_text = reader.spec_text();
-  head.tool_version = reader.tool_version();
-  const worker::Host host = worker::detect_host();
-  head.self = {host.name, host.pid, options_.slurm_job};
-  head.keep_previous = false;
-  sweep::FileOps files;
-  sweep::Archive(path, head, std::move(cells), files);
+    return entrant == entrants.end() ? "" : entrant->why_out;
+  });
 }
 
 std::string TuneRuns::metric_of(const std::vector<analysis::ConfiguredCell>& cells) const {

@@ -1,12 +1,12 @@
 #pragma once
 #include <filesystem>
-#include <set>
 #include <span>
 #include <string>
 #include <vector>
 
 #include "analysis/compare/config.hpp"
 #include "driver/command_line/options.hpp"
+#include "driver/tune/child_runs.hpp"
 #include "driver/tune/race.hpp"
 #include "sweeps/spec/spec.hpp"
 
@@ -35,8 +35,6 @@ class TuneFolder {
 
   void write_candidates(const sweep::TuneSpec& tune, std::span<const Candidate> candidates,
                         std::span<const Entrant> entrants, const Scores& scores) const;
-  /// What the archive's run is asked for, so that `kvsweep status` knows which cells are left.
-  void write_asked(const std::string& archive, const std::string& only) const;
   /// Returns the path.
   std::string write_winner(const sweep::TuneSpec& tune, const Candidate& winner,
                            const std::string& comment) const;
@@ -58,12 +56,15 @@ struct TuneCells {
   std::string backend = {};  // empty: that of the search
 };
 
-/// The runs of a tuning, each a `kvsweep run` in a process of its own, so that one which is killed
-/// is continued by the next tuning like any other run.
+/// The runs of a tuning, and what came out of them.
 class TuneRuns {
  public:
   TuneRuns(const Options& options, const TuneFolder& folder, const sweep::SweepSpec& spec)
-      : options_(options), folder_(folder), spec_(spec), tune_(*spec.tune) {}
+      : options_(options),
+        folder_(folder),
+        tune_(*spec.tune),
+        runs_(options, spec, folder.sweep_file(), folder.file("profiles"),
+              folder.file("runs.log")) {}
 
   /// Whether kTailBase can run beside the candidates: --policy-plugin would be refused for it,
   /// since it has no effect there.
@@ -72,7 +73,7 @@ class TuneRuns {
   /// Runs what the archive (a file of the folder) lacks, with further assignments, and shows why it
   /// waits, fails or leaves cells. Returns the exit code of the run. Throws std::runtime_error when
   /// it is killed.
-  int run(const char* archive, const TuneCells& cells, const sweep::ParamMap& set) const;
+  int run(const char* archive, const TuneCells& cells, sweep::ParamMap set) const;
 
   /// The metric of each policy and seed of an archive, as the geometric mean over the other axes;
   /// its inverse where more is better. Points that not all of these policies have do not count, and
@@ -85,14 +86,11 @@ class TuneRuns {
 
  private:
   std::string metric_of(const std::vector<analysis::ConfiguredCell>& cells) const;
-  std::vector<std::string> words(const char* archive, const TuneCells& cells,
-                                 const sweep::ParamMap& set) const;
 
   const Options& options_;
   const TuneFolder& folder_;
-  const sweep::SweepSpec& spec_;
   const sweep::TuneSpec& tune_;
-  mutable std::set<std::string> shown_;  // lines of runs
+  ChildRuns runs_;
 };
 
 }  // namespace driver

@@ -36,6 +36,7 @@ class SpecParser {
     read_figures();
     spec_.expected = expectations_of(section("expect"), spec_.path);
     read_tune();
+    spec_.capacity = section("capacity");
     return std::move(spec_);
   }
 

@@ -73,7 +73,8 @@ struct SweepSpec {
   std::vector<Expectation> expected;
   std::vector<FigureSpec> figures;
   std::optional<TuneSpec> tune;
-  ParamMap base;  // every other scalar, dotted
+  ParamMap capacity;  // the table [capacity], with its name in front: kvsweep capacity reads it
+  ParamMap base;      // every other scalar, dotted
 
   const Axis* find_axis(std::string_view name) const;
 };

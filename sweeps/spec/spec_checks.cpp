@@ -10,8 +10,9 @@ namespace sweep {
 namespace {
 
 /// Tables that are not base parameters.
-constexpr std::string_view kSections[] = {"schema",  "sweep",    "axes",   "repeat", "include",
-                                          "exclude", "override", "figure", "expect", "tune"};
+constexpr std::string_view kSections[] = {"schema",  "sweep",   "axes",     "repeat",
+                                          "include", "exclude", "override", "figure",
+                                          "expect",  "tune",    "capacity"};
 
 /// "numbers" hold together, whether written as integers or floats.
 std::string_view kind_of(const Value& value) {

@@ -85,6 +85,7 @@ MAY_INCLUDE = {
     "analysis/cell": "analysis/text sweeps/tables sweeps/spec",
     "analysis/compare": "analysis/text analysis/cell sweeps/tables sweeps/spec sweeps/archive",
     "analysis/answer": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
+    "analysis/capacity": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
     "analysis/claims": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
     "analysis/trace": "analysis/text sweeps/tables sweeps/archive",
     "analysis/report": "analysis/text analysis/cell analysis/compare analysis/answer analysis/claims sweeps/tables sweeps/spec sweeps/archive json",
@@ -99,7 +100,8 @@ MAY_INCLUDE = {
     "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/cell analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
     "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive sweeps/commits workers/profiles workers/rank posix",
-    "driver/commands": "driver/bundle driver/create driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/cell "
+    "driver/capacity": "driver/command_line driver/plan driver/run driver/tune analysis/text analysis/compare analysis/capacity sweeps/spec sweeps/archive workers/profiles",
+    "driver/commands": "driver/bundle driver/capacity driver/create driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/cell "
                        "analysis/compare analysis/answer analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
                        "sweeps/upkeep workers/binding workers/bounds workers/rank workers/tools version posix",
     "driver/create": "driver/command_line sweeps/files",

@@ -58,6 +58,26 @@ std::vector<Key> rows_of_tune() {
   };
 }
 
+/// Those of [capacity], which enters no cell.
+std::vector<Key> rows_of_capacity() {
+  return {
+      {"capacity.slo", AnyText{}, optional("--slo"), kAlways,
+       "Limits of figures of a cell, \"ttft_p90=2,tpot_p90=0.05\", within which `kvsweep capacity` "
+       "searches the largest load; or a table with several, by name (docs/capacity.md)."},
+      {"capacity.most", Real{1e-6, 100'000}, optional("the largest load on the axis"), kAlways,
+       "The largest load to try; --most overrides it."},
+      {"capacity.step", Real{0.01, 1}, value("0.1"), kAlways,
+       "By how much each load exceeds the one before."},
+      {"capacity.price_per_hour", AnyText{}, optional("none"), kAlways,
+       "A table: for each GPU the price of an hour in USD; --price overrides it."},
+      {"capacity.watts", AnyText{}, optional("the power limit of the GPU's profile"), kAlways,
+       "A table: for each GPU its power; --watts overrides it."},
+      {"capacity.search", AnyText{}, optional("none"), kAlways,
+       "A table that `kvsweep capacity` writes into the sweep of its archive: what it searched "
+       "for."},
+  };
+}
+
 /// Keys about the sweep itself, which sweeps/spec reads.
 std::vector<Key> rows_of_sweep() {
   return {
@@ -144,8 +164,9 @@ std::string KeyTable::where_in_words(const std::string& name) const {
 }
 
 std::vector<Key> sweep_key_rows() {
-  return rows_in({rows_of_sweep(), rows_of_tune(), rows_of_cell(), rows_of_engine(),
-                  rows_of_policy(), rows_of_tier(), rows_of_workload(), rows_of_server()});
+  return rows_in({rows_of_sweep(), rows_of_tune(), rows_of_capacity(), rows_of_cell(),
+                  rows_of_engine(), rows_of_policy(), rows_of_tier(), rows_of_workload(),
+                  rows_of_server()});
 }
 
 const KeyTable& sweep_keys() {

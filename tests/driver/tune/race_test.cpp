@@ -66,7 +66,8 @@ TEST_CASE("a policy that has left the race stays out") {
 
 TEST_CASE("rounds begin with three seeds, which have an interval, and end with all") {
   std::vector<int> rounds;
-  for (int seeds = 0; seeds < 20;) rounds.push_back(seeds = seeds_of_next_round(seeds, 20));
+  for (int seeds = 0; seeds < 20;)
+    rounds.push_back(seeds = analysis::seeds_of_next_round(seeds, 20));
   CHECK(rounds == std::vector<int>{3, 5, 7, 10, 15, 20});
 }
 

@@ -1,0 +1,143 @@
+#include "analysis/capacity/limits.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cmath>
+#include <optional>
+#include <stdexcept>
+
+#include "analysis/cell/statistics.hpp"
+#include "analysis/compare/estimate.hpp"
+#include "analysis/text/text_table.hpp"
+
+namespace analysis {
+namespace {
+
+/// A latency, and where its values are.
+struct Latency {
+  std::string_view name, table, column, since;  // since: the column of its beginning, if one is
+};
+constexpr Latency kLatencies[] = {
+    {"ttft", "turns", "ttft_s", ""},
+    {"tpot", "turns", "tpot_s", ""},
+    {"first_token", "jobs", "t_first_token_s", "t_arrive_s"},
+    {"queue", "turns", "queue_s", ""},
+    {"jct_wall", "jobs", "jct_wall_s", ""},
+    {"jct_turns", "jobs", "jct_turns_s", ""},
+};
+constexpr std::string_view kInteractivity = "interactivity";
+constexpr std::array kRates = {"output_tok_per_s", "total_tok_s", "prefix_hit_rate",
+                               "host_hit_rate"};
+
+const Latency* latency_named(std::string_view name) {
+  const auto* found = std::ranges::find(kLatencies, name, &Latency::name);
+  return found == std::end(kLatencies) ? nullptr : found;
+}
+
+/// A metric taken apart: "ttft_p90".
+struct Statistic {
+  std::string name;     // "ttft"
+  double percent = -1;  // -1: the mean
+};
+
+std::optional<Statistic> statistic_of(std::string metric) {
+  if (metric.ends_with("_s") && std::ranges::find(kRates, metric) == kRates.end())
+    metric.resize(metric.size() - 2);
+  const std::size_t at = metric.rfind('_');
+  if (at == std::string::npos) return std::nullopt;
+  Statistic found{metric.substr(0, at)};
+  const std::string_view what = std::string_view(metric).substr(at + 1);
+  if (latency_named(found.name) == nullptr && found.name != kInteractivity) return std::nullopt;
+  if (what == "max") found.percent = 100;
+  if (what == "max" || what == "mean") return found;
+  if (!what.starts_with('p')) return std::nullopt;
+  const char* end = what.data() + what.size();
+  const auto [stop, error] = std::from_chars(what.data() + 1, end, found.percent);
+  if (error != std::errc() || stop != end || !(found.percent > 0 && found.percent < 100))
+    return std::nullopt;
+  return found;
+}
+
+std::string known_metrics() {
+  std::vector<std::string> names;
+  for (const Latency& each : kLatencies) names.emplace_back(each.name);
+  names.emplace_back(kInteractivity);
+  return "NAME_p90 (any percentile), NAME_mean or NAME_max of " + sweep::joined(names) + "; or " +
+         sweep::joined(kRates);
+}
+
+Limit limit_of(const std::string& text) {
+  const std::size_t at = text.find('=');
+  Limit limit{text.substr(0, at)};
+  const std::string number = at == std::string::npos ? "" : text.substr(at + 1);
+  const char* end = number.data() + number.size();
+  const auto [stop, error] = std::from_chars(number.data(), end, limit.value);
+  if (error != std::errc() || stop != end || !(limit.value > 0) || std::isinf(limit.value))
+    throw std::invalid_argument('"' + text + "\" is no limit: METRIC=NUMBER, as ttft_p90=2");
+  const auto statistic = statistic_of(limit.metric);
+  const bool is_rate = std::ranges::find(kRates, limit.metric) != kRates.end();
+  if (!statistic && !is_rate && direction_of(limit.metric) == Direction::neither)
+    throw std::invalid_argument(limit.metric +
+                                " has no direction: neither more nor less of it is better; "
+                                "limits are of " +
+                                known_metrics());
+  if (!statistic && !is_rate)
+    throw std::invalid_argument("there is no metric " + limit.metric + "; limits are of " +
+                                known_metrics());
+  limit.is_most = statistic && statistic->name != kInteractivity;
+  return limit;
+}
+
+}  // namespace
+
+std::string unit_of(const std::string& metric) {
+  if (metric.ends_with("_rate")) return "";
+  const auto statistic = statistic_of(metric);
+  return statistic && statistic->name != kInteractivity ? "s" : "tok/s";
+}
+
+std::string Limit::text() const {
+  const std::string unit = unit_of(metric);
+  return metric + (is_most ? " <= " : " >= ") + exact_number(value) +
+         (unit.empty() ? "" : ' ' + unit);
+}
+
+std::vector<Limit> parse_limits(const std::string& text) {
+  std::vector<Limit> limits;
+  for (const std::string& each : sweep::split(text + ',', ",")) {
+    limits.push_back(limit_of(each));
+    if (std::ranges::count(limits, limits.back().metric, &Limit::metric) > 1)
+      throw std::invalid_argument(limits.back().metric + " has two limits");
+  }
+  return limits;
+}
+
+const std::vector<double>& CellMetrics::values(const std::string& name) {
+  const auto [at, is_new] = values_.try_emplace(name);
+  if (!is_new) return at->second;
+  const Latency& latency = *latency_named(name);
+  const sweep::Table table = archive_.load_table(cell_.index, latency.table);
+  std::vector<double> seconds = table.values<double>(std::string(latency.column));
+  if (!latency.since.empty())
+    std::ranges::transform(seconds, table.values<double>(std::string(latency.since)),
+                           seconds.begin(), std::minus());
+  at->second = observed(seconds);
+  return at->second;
+}
+
+double CellMetrics::operator()(const std::string& metric) {
+  const auto statistic = statistic_of(metric);
+  if (!statistic) {
+    for (const sweep::Figure& figure : cell_.figures)
+      if (figure.name == metric) return figure.value;
+    return sweep::kNotObserved;
+  }
+  const bool is_speed = statistic->name == kInteractivity;
+  const std::vector<double>& seconds = values(is_speed ? "tpot" : statistic->name);
+  const double value =
+      statistic->percent < 0 ? mean(seconds) : percentile(seconds, statistic->percent);
+  return is_speed ? 1 / value : value;
+}
+
+}  // namespace analysis

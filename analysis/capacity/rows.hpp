@@ -1,0 +1,99 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/capacity/limits.hpp"
+#include "analysis/capacity/search.hpp"
+#include "analysis/text/text_table.hpp"
+#include "sweeps/spec/spec.hpp"
+
+namespace analysis {
+
+// The metrics of the front: what a user sees, and what the card does.
+inline const std::string kInteractivityP90 = "interactivity_p90", kThroughput = "output_tok_per_s";
+
+/// What a capacity is searched for: the table [capacity.search] of the sweep that an archive has.
+struct CapacityRules {
+  std::string load;  // the axis: "workload.live" or "jps"
+  std::vector<Slo> slos;
+  SearchRules search;
+  /// Values of the axis workload.seed, if that tells the seeds apart: live agents do not depend on
+  /// the seed of arrivals, which tells repeats apart.
+  std::vector<std::int64_t> workload_seeds;
+  std::map<std::string, double> price_per_hour, watts;  // by GPU, where they are known
+
+  /// "agents", or "jobs/s"
+  std::string unit() const { return load == "jps" ? "jobs/s" : "agents"; }
+  std::string to_toml() const;
+  /// Whether the axis tells loads or seeds apart, and not places.
+  bool is_own(const std::string& axis) const;
+  /// The other axes as a text, equal for values that an archive does not tell apart, 64 and 64.0.
+  std::string place_name(const sweep::AxisValues& axes) const;
+};
+
+inline constexpr const char* kSeedAxis = "workload.seed";
+/// The axes that are a load.
+inline constexpr const char* kLoadAxes[] = {"workload.live", "jps"};
+
+/// None if the sweep file has no [capacity.search]. Throws sweep::SpecError.
+std::optional<CapacityRules> capacity_rules(const sweep::SweepSpec& spec);
+
+/// A cell of a row with what its limits are about.
+struct CapacityCell {
+  const sweep::CellRecord* record;
+  std::map<std::string, double> metrics;  // of a cell with a result
+};
+
+/// All loads of one GPU, policy, host memory, ...
+struct CapacityPlace {
+  std::string name;
+  sweep::AxisValues axes;  // without load and seed
+  std::string gpu, policy;
+  std::map<Question, CapacityCell> cells;
+};
+
+/// Metrics of cells, which are read once.
+using KnownMetrics = std::map<std::string, std::map<std::string, double>>;  // by key
+
+/// The cells by place, in the order of the records. `archive` has the tables of those with a
+/// result, under their own index; null: none has one.
+std::vector<CapacityPlace> capacity_places(const CapacityRules& rules,
+                                           const std::vector<const sweep::CellRecord*>& records,
+                                           sweep::ArchiveReader* archive, KnownMetrics& known);
+
+/// What a place serves within an objective.
+struct Capacity {
+  const CapacityPlace* place = nullptr;
+  const Slo* slo = nullptr;
+  RowSearch search{};
+  std::string problem{};  // why there will be no answer: its cell failed, or cannot run
+  Estimate load{};        // the mean of the seeds' capacities
+  // Where the next load breaks the objective:
+  const Limit* binds = nullptr;  // the limit that most seeds miss there; null: none
+  std::size_t misses = 0;        // how many
+  double next = sweep::kNotObserved, value = sweep::kNotObserved;  // means: the load, the metric
+  // At the capacity, means over the seeds that have one:
+  double interactivity = sweep::kNotObserved, tokens_per_s = sweep::kNotObserved;
+
+  /// "even 1 misses ttft_p90 <= 2 s: 3.1 s", "meets all limits at 512: raise --most", or nothing
+  std::string verdict(const CapacityRules& rules) const;
+  /// "seed 0 meets the limits at 12 again": loads that meet above one that does not.
+  std::string not_monotone(const CapacityRules& rules) const;
+};
+
+std::vector<Capacity> capacities_of(const CapacityRules& rules,
+                                    const std::vector<CapacityPlace>& places);
+
+/// The capacity of the policy over that of fcfs at the same place; none without it.
+std::optional<Ratio> over_fcfs(const CapacityRules& rules, const Capacity& capacity,
+                               const std::vector<Capacity>& all);
+
+/// A line for each capacity.
+Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capacities);
+
+/// "84.2 (79.1 to 89.6)"
+std::string estimate_text(const Estimate& estimate);
+
+}  // namespace analysis

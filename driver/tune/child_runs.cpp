@@ -1,0 +1,127 @@
+#include "driver/tune/child_runs.hpp"
+
+#include <filesystem>
+#include <iostream>
+#include <stdexcept>
+
+#include "analysis/text/escape.hpp"
+#include "analysis/text/new_file.hpp"
+#include "driver/command_line/archive_argument.hpp"
+#include "driver/command_line/failure.hpp"
+#include "sweeps/commits/archive.hpp"
+#include "sweeps/files/child_process.hpp"
+#include "workers/rank/host.hpp"
+
+namespace driver {
+namespace {
+
+namespace fs = std::filesystem;
+
+/// A file that is named relative to the sweep file, as an absolute path; other values as they are.
+sweep::Value absolute(const sweep::Value& value, const sweep::SweepSpec& spec) {
+  const auto* text = std::get_if<std::string>(&value);
+  if (text == nullptr || fs::path(*text).is_absolute() || text->find('.') == std::string::npos)
+    return value;
+  const fs::path path = fs::absolute(spec.path).parent_path() / *text;
+  return fs::is_regular_file(path) ? path.lexically_normal().string() : value;
+}
+
+/// Whether a line of a run says why the run waits, fails or leaves cells for the next one.
+bool tells(const std::string& line) {
+  return line.starts_with("kvsweep: ") || line.starts_with("left: ") ||
+         line.find(": failed: ") != std::string::npos || line.find(" ended: ") != std::string::npos;
+}
+
+}  // namespace
+
+std::vector<std::string> ChildRuns::assignments(const sweep::ParamMap& set) const {
+  std::vector<std::string> assignments;
+  const auto assign = [&](const std::string& key, const sweep::Value& value) {
+    assignments.push_back(key + '=' + sweep::to_text(value));
+  };
+  for (const auto& [key, param] : spec_.base)
+    if (const sweep::Value file = absolute(param.value, spec_); file != param.value)
+      assign(key, file);
+  assignments.insert(assignments.end(), options_.set.begin(), options_.set.end());
+  if (options_.policy_plugin)
+    assign("policy.plugin", fs::absolute(*options_.policy_plugin).string());
+  for (const auto& [key, param] : set) assign(key, absolute(param.value, spec_));
+  return assignments;
+}
+
+std::vector<std::string> ChildRuns::words(const ChildRun& child) const {
+  std::vector<std::string> words = sweep::split(options_.launch.value_or(""), " ");
+  words.insert(words.end(), {options_.program, "run", sweep_file_, "--archive", child.archive,
+                             "--profiles", profiles_, "--no-prev", "--wait", "60"});
+  if (!child.backend.empty())
+    words.insert(words.end(), {"--backend", child.backend});
+  else if (options_.backend || !spec_.backend)
+    words.insert(words.end(), {"--backend", options_.backend.value_or("sim")});
+  for (const std::string& each : child.only) words.insert(words.end(), {"--only", each});
+  for (const std::string& each : assignments(child.set)) words.insert(words.end(), {"--set", each});
+  words.insert(words.end(), child.more.begin(), child.more.end());
+  return words;
+}
+
+int ChildRuns::run(const ChildRun& child) const {
+  const auto show = [this, is_new = true](const std::string& line) mutable {
+    // What follows of a message is indented.
+    if (!line.starts_with("  ")) is_new = tells(line) && shown_.insert(line).second;
+    if (is_new) std::cerr << analysis::terminal_text(line) << std::endl;
+  };
+  const sweep::ChildEnd end = sweep::run_program(words(child), log_, show);
+  if (end.signal == 0) return end.exit_code;
+  throw std::runtime_error("a run of the search was killed by signal " +
+                           std::to_string(end.signal) + "; the same command continues");
+}
+
+bool is_over(int exit_code) { return exit_code == kOk || exit_code == kSomeCellsFailed; }
+
+std::string why_search_ends(int exit_code, const std::string& log) {
+  const char* how = exit_code == kIncomplete     ? " stopped before its last cell"
+                    : exit_code == kArchiveInUse ? " found its archive in use"
+                                                 : " failed";
+  return "a run" + std::string(how) + " (exit code " + std::to_string(exit_code) + ", " +
+         analysis::terminal_text(log) + "); the same command continues";
+}
+
+void write_asked(const std::string& archive, const std::vector<std::string>& only,
+                 const std::string& says) {
+  analysis::NewFile file(archive + ".asked");
+  file.fill([&](std::ostream& out) {
+    if (!says.empty()) out << "# " << says << '\n';
+    for (const std::string& each : only) out << each << '\n';
+  });
+  file.commit();
+}
+
+void exclude_cells(const Options& options, const std::string& archive,
+                   const std::function<std::string(const sweep::CellRecord&)>& reason_of) {
+  const sweep::ArchiveReader reader = open_archive(archive);
+  std::vector<sweep::CellRecord> cells;
+  bool changes = false;
+  for (const sweep::CellRecord& cell : reader.cells()) {
+    if (cell.kept) continue;
+    sweep::CellRecord& record = cells.emplace_back(sweep::without_outcome(cell));
+    if (cell.has_run()) continue;
+    record.status = cell.status;
+    record.reason = cell.reason;
+    const std::string reason = reason_of(cell);
+    if (cell.status != sweep::CellStatus::planned || reason.empty()) continue;
+    record.status = sweep::CellStatus::excluded;
+    record.reason = reason;
+    changes = true;
+  }
+  if (!changes) return;
+  sweep::ArchiveOptions head;
+  head.sweep_name = reader.sweep_name();
+  head.spec_text = reader.spec_text();
+  head.tool_version = reader.tool_version();
+  const worker::Host host = worker::detect_host();
+  head.self = {host.name, host.pid, options.slurm_job};
+  head.keep_previous = false;
+  sweep::FileOps files;
+  sweep::Archive(archive, head, std::move(cells), files);
+}
+
+}  // namespace driver

@@ -1,0 +1,212 @@
+#include <algorithm>
+
+#include "tests/cli/program.hpp"
+#include "tests/support/catch.hpp"
+
+using Catch::Matchers::Contains;
+using support::Outcome;
+using support::Program;
+
+namespace {
+
+/// Agents on a small pool, with and without a host tier.
+const std::string kAgents = R"(schema = 1
+[sweep]
+name = "agents"
+backend = "sim"
+[axes]
+gpu = ["h100-80gb"]
+policy = ["fcfs", "cpu_offload"]
+dram_gib = [8]
+"workload.live" = [1, 12]
+"workload.seed" = [1, 2, 3]
+[engine]
+kv_tokens = 40000
+[workload]
+kind = "swe_smith_like"
+arrivals = "live"
+jobs = 16
+gap_s = 2.0
+[sim]
+cost_model = "kernels"
+)";
+
+std::string with(const std::string& replaced, const std::string& by) {
+  std::string text = kAgents;
+  return text.replace(text.find(replaced), replaced.size(), by);
+}
+
+const std::string kLoad = "\"workload.live\" = [1, 12]", kSeeds = "\"workload.seed\" = [1, 2, 3]";
+
+Outcome search(const Program& program, std::vector<std::string> more = {},
+               const std::string& archive = "a.h5") {
+  std::vector<std::string> words = {"capacity", "agents.toml", "--archive", archive};
+  if (std::ranges::find(more, "--slo") == more.end())
+    words.insert(words.end(), {"--slo", "ttft_p90=0.4,first_token_p90=10"});
+  words.insert(words.end(), more.begin(), more.end());
+  return program.run(words);
+}
+
+}  // namespace
+
+TEST_CASE("capacity finds the largest load within limits, and says what binds and what it costs") {
+  const Program program;
+  program.write("agents.toml", kAgents);
+  const Outcome found = search(program, {"--price", "h100-80gb=2.5"});
+  INFO(found.err << found.out);
+  REQUIRE(found.exit_code == 0);
+  CHECK_THAT(found.out, Contains("agents per GPU") && Contains("ttft_p90 <= 0.4 s") &&
+                            Contains("$ per million tokens") && Contains("(3 of 3)") &&
+                            Contains(" cells were asked for, of 72 that every load and seed"));
+  CHECK_THAT(found.err, Contains("kvsweep: capacity: round 1, 0 of 2 rows decided, 6 cells"));
+
+  SECTION("again, it has everything already, and the archive is a finished sweep") {
+    const std::string before = program.read("a.h5");
+    const Outcome again = search(program, {"--price", "h100-80gb=2.5"});
+    CHECK(again.out == found.out);
+    CHECK(again.err.empty());
+    CHECK(program.read("a.h5") == before);
+    CHECK_THAT(program.run({"status", "a.h5"}).out, Contains(" 0 left, 0 failed"));
+  }
+  SECTION("every load and seed says the same") {
+    const std::string text = program.read("a.capacity.toml");
+    const std::size_t at = text.find("loads = \"") + 9;
+    std::string loads = text.substr(at, text.find('"', at) - at);
+    std::ranges::replace(loads, ' ', ',');
+    program.write("agents.toml", with(kLoad, "\"workload.live\" = [" + loads + "]"));
+    REQUIRE(program.run({"run", "agents.toml", "--archive", "g.h5"}).exit_code == 0);
+    const Outcome grid = search(program, {"--price", "h100-80gb=2.5"}, "g.h5");
+    CHECK(grid.err.empty());  // no cell is left to run
+    const auto capacity_in = [](const Outcome& outcome, std::size_t row) {
+      const std::string line = support::lines_of(outcome.out)[row];
+      return line.substr(0, line.find(" s at "));
+    };
+    for (const std::size_t row : {2, 3}) CHECK(capacity_in(grid, row) == capacity_in(found, row));
+  }
+}
+
+TEST_CASE("a capacity that is killed anywhere goes on to the same archive and answer") {
+  const Program program;
+  program.write("agents.toml", kAgents);
+  const Outcome whole = search(program, {}, "whole.h5");
+  REQUIRE(whole.exit_code == 0);
+  // Of two runs one is killed after it has stored a cell.
+  program.write("launch.sh", R"(
+if [ -e killed ]; then rm killed; exec "$@"; fi
+touch killed
+"$@" --workers 1 & run=$!
+while kill -0 $run 2>/dev/null && ! ls parts.h5.d/*.h5 >/dev/null 2>&1; do :; done
+kill -KILL $run 2>/dev/null
+wait $run
+)");
+  Outcome ended{-1, "", ""};
+  for (int tries = 0; tries < 40 && ended.exit_code != 0; ++tries)
+    ended = search(program, {"--launch", "sh launch.sh"}, "parts.h5");
+  INFO(ended.err);
+  REQUIRE(ended.exit_code == 0);
+  const auto table = [](const std::string& text) { return text.substr(0, text.find("Results: ")); };
+  CHECK(table(ended.out) == table(whole.out));
+  CHECK(program.run({"check", "--equal", "whole.h5", "parts.h5"}).exit_code == 0);
+  CHECK(program.read("parts.capacity.toml") == program.read("whole.capacity.toml"));
+}
+
+TEST_CASE("limits that no load meets, or that all meet, are said with their numbers") {
+  const Program program;
+  program.write("agents.toml", kAgents);
+  const Outcome none = search(program, {"--slo", "ttft_p90=0.001"});
+  CHECK(none.exit_code == 0);
+  CHECK_THAT(none.out, Contains("even one agent misses ttft_p90: 0."));
+  const Outcome all = search(program, {"--slo", "ttft_p90=1000", "--most", "3"});
+  CHECK(all.exit_code == 0);
+  CHECK_THAT(all.out, Contains("at least 3; raise --most"));
+  CHECK_THAT(search(program, {"--slo", "ttft_p90=1000", "--most", "40"}, "b.h5").out,
+             Contains("agents of 16 jobs are never live together: raise workload.jobs"));
+}
+
+TEST_CASE("a budget that is too small to decide says so, and a larger one goes on") {
+  const Program program;
+  program.write("agents.toml", kAgents);
+  const Outcome small = search(program, {"--budget", "10"});
+  CHECK(small.exit_code == 75);
+  CHECK_THAT(small.err, Contains("the budget of 10 cells leaves 2 of 2 rows undecided: the next "
+                                 "round needs 12; the same command with a larger --budget"));
+  CHECK_THAT(small.out, Contains("undecided"));
+  CHECK_THAT(program.run({"status", "a.h5"}).out,
+             Contains("capacity: round 1, 0 of 2 rows decided, 6 cells asked for"));
+  CHECK(search(program).exit_code == 0);
+}
+
+TEST_CASE("a search that cannot be for a capacity is refused, with its place") {
+  const Program program;
+  const auto complaint = [&](const std::string& text, std::vector<std::string> more = {}) {
+    program.write("agents.toml", text);
+    const Outcome refused = search(program, std::move(more));
+    CHECK(refused.exit_code == 2);
+    CHECK_FALSE(program.exists("a.h5"));
+    return refused.err;
+  };
+  CHECK_THAT(complaint(with(kLoad, "\"engine.block_size\" = [16, 32]")),
+             Contains("agents.toml: capacity needs a load on the axes, workload.live or jps"));
+  CHECK_THAT(complaint(with(kLoad, "jps = [1, 2]\n" + kLoad)),
+             Contains("needs one load on the axes, found workload.live (agents.toml:10:") &&
+                 Contains(" and jps"));
+  CHECK_THAT(complaint(with(kLoad, "\"workload.live\" = [1]")),
+             Contains("the most to try must be a whole number above the least, 1") &&
+                 Contains("or give --most"));
+  CHECK_THAT(complaint(kAgents, {"--most", "1"}), Contains("--most: the most to try must be"));
+  CHECK_THAT(complaint(kAgents, {"--slo", "jobs=3"}), Contains("--slo: jobs has no direction"));
+  CHECK_THAT(complaint(kAgents, {"--slo", "ttft=3"}), Contains("--slo: there is no metric ttft;"));
+  CHECK_THAT(complaint(with(kSeeds, "\"workload.seed\" = [1, 2]")),
+             Contains("agents.toml:10:") && Contains("needs three seeds or more"));
+  CHECK_THAT(complaint(with(kSeeds + "\n", "")), Contains("[1, 2, 3] on the axes: they do not"));
+  CHECK_THAT(complaint(with(kLoad + "\n" + kSeeds, "jps = [1, 2]")),
+             Contains("needs three seeds or more for an interval, [repeat] n = 5, found n = 1"));
+  CHECK_THAT(complaint(kAgents, {"--price", "h100=3"}), Contains("the price of h100, which is no"));
+  CHECK_THAT(complaint(kAgents, {"--price", "3"}), Contains("--price must be GPU=NUMBER"));
+  CHECK_THAT(complaint(kAgents, {"--budget", "0"}), Contains("--budget must be at least 1 cell"));
+  CHECK_THAT(complaint(kAgents + "[capacity]\nsteps = 0.1\n"),
+             Contains("unknown key \"capacity.steps\" (did you mean \"capacity.step\"?)"));
+  CHECK_THAT(complaint(kAgents + "[[include]]\n\"workload.live\" = 3\ngpu = \"h100-80gb\"\n"
+                                 "policy = \"fcfs\"\n\"workload.gap_s\" = 3.0\n"),
+             Contains("searches no [[include]] that sets workload.gap_s; make it an axis"));
+  program.write("agents.toml", kAgents);
+  const Outcome lacks = program.run({"capacity", "agents.toml", "--archive", "a.h5"});
+  CHECK(lacks.exit_code == 2);
+  CHECK_THAT(lacks.err, Contains("capacity needs --slo, as ttft_p90=2,tpot_p90=0.05"));
+}
+
+TEST_CASE("several objectives share their cells, and jobs per second are a load, too") {
+  const Program program;
+  std::string text = with(kLoad + "\n" + kSeeds, "jps = [0.1, 4.0]");
+  text.replace(text.find("arrivals = \"live\"\n"), 18, "");
+  program.write("agents.toml", text + R"([repeat]
+n = 3
+[capacity]
+step = 0.5
+[capacity.slo]
+strict = "ttft_p90=0.4"
+loose = "ttft_p90=2"
+)");
+  const Outcome tiers = program.run({"capacity", "agents.toml", "--archive", "a.h5"});
+  INFO(tiers.err);
+  CHECK(tiers.exit_code == 0);
+  CHECK_THAT(tiers.out, Contains("strict  h100-80gb") && Contains("loose   h100-80gb") &&
+                            Contains("jobs/s per GPU"));
+}
+
+TEST_CASE("another backend confirms a capacity beside the modelled one") {
+  const Program program;
+  std::string text = kAgents;
+  text.replace(text.find("gpu = ["), 19, "gpu = [\"h100-80gb\"]\nmodel = [\"tiny-llama-3\"]");
+  text.replace(text.find("\"fcfs\", \"cpu_offload\""), 21, "\"fcfs\"");
+  text.replace(text.find("dram_gib = [8]\n"), 15, "");
+  program.write("agents.toml", text + R"([weights]
+seed = 1
+)");
+  const Outcome found = search(program, {"--confirm", "cpu", "--most", "2", "--set",
+                                         "workload.max_context=4096", "--set", "workload.jobs=3"});
+  INFO(found.err << found.out);
+  CHECK(found.exit_code == 0);
+  CHECK(program.exists("a.confirm.h5"));
+  CHECK_THAT(found.out, Contains("modelled") && Contains("measured"));
+}
