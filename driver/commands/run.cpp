@@ -18,7 +18,6 @@
 #include "driver/run/setup.hpp"
 #include "driver/run/workers.hpp"
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/upkeep/check.hpp"
 #include "workers/rank/cell_job.hpp"
 #include "workers/rank/channel.hpp"
 #include "workers/rank/ready_worker.hpp"
@@ -85,12 +84,6 @@ std::vector<sweep::CellRecord> records_of(const Plan& plan, const Options& optio
   return PlanHistory(archive, path, plan.spec.name).records_of(plan);
 }
 
-/// `path`. Throws ArchiveDamaged when `damage` is not empty.
-const std::string& undamaged(const std::string& path, const std::string& damage) {
-  if (damage.empty()) return path;
-  throw sweep::ArchiveDamaged(damage);
-}
-
 /// A plan, its archive, opened, and the cells left to run. Members are in an order that reports
 /// wrong input before the archive is touched, and a full disk before a cell runs.
 struct OpenRun {
@@ -103,10 +96,10 @@ struct OpenRun {
   ProgressLine progress{std::cerr, isatty(STDERR_FILENO) != 0};
   SpaceWait with_space;
 
-  OpenRun(const Options& options, const std::string& damage)
+  explicit OpenRun(const Options& options)
       : plan(checked_plan(options)),
         path(archive_path(options, plan.spec.name)),
-        expected_s(expected_seconds(plan, results_to_keep(options, plan, undamaged(path, damage)))),
+        expected_s(expected_seconds(plan, results_to_keep(options, plan, path))),
         archive(path, archive_options(options, plan, *options.signals),
                 records_of(plan, options, path), files),
         tasks(tasks_left(plan, expected_s, archive, options.retry_quarantined)),
@@ -115,9 +108,9 @@ struct OpenRun {
   }
 };
 
-std::unique_ptr<OpenRun> open_run(const Options& options, const std::string& damage) {
+std::unique_ptr<OpenRun> open_run(const Options& options) {
   try {
-    return std::make_unique<OpenRun>(options, damage);
+    return std::make_unique<OpenRun>(options);
   } catch (const sweep::ArchiveNoSpace& error) {
     throw sweep::ArchiveWriteFailed(error.what());  // nothing has run that could be continued
   }
@@ -321,11 +314,11 @@ void store_the_rest(OpenRun& run, const FarmResult& result) {
 }
 
 int drive(
-    const Options& options, const std::string& damage, worker::MpiChannel* channel,
+    const Options& options, worker::MpiChannel* channel,
     const std::function<void()>& on_stuck = [] {}) {
   std::unique_ptr<OpenRun> run;
   try {
-    run = open_run(options, damage);
+    run = open_run(options);
   } catch (...) {
     if (channel != nullptr) dismiss_workers(*channel);
     throw;
@@ -352,10 +345,10 @@ int drive(
 }
 
 /// Rank 0. After an error, too, MPI_Finalize would wait for a worker that hangs.
-int drive_farm(const Options& options, const std::string& damage, worker::MpiChannel& channel) {
+int drive_farm(const Options& options, worker::MpiChannel& channel) {
   bool stuck = false;
   try {
-    return drive(options, damage, &channel, [&stuck] { stuck = true; });
+    return drive(options, &channel, [&stuck] { stuck = true; });
   } catch (...) {
     if (!stuck) throw;
     const ExitCode code = report_failure();
@@ -364,31 +357,18 @@ int drive_farm(const Options& options, const std::string& damage, worker::MpiCha
   }
 }
 
-/// Describes the damage of the archive that this run would resume; empty if there is none or if
-/// this process is not the driver. Comes before MPI starts, since the check forks.
-std::string damage_before_run(const Options& options) {
-  if (!options.drives || options.fresh) return "";
-  try {
-    const std::string name = sweep::load_spec(options.arguments.front()).name;
-    return sweep::damage_in(archive_path(options, name));
-  } catch (const std::runtime_error&) {
-    return "";  // the run itself says what is wrong with its arguments
-  }
-}
-
 }  // namespace
 
 int run(const Options& options) {
-  const std::string damage = damage_before_run(options);
   std::optional<worker::MpiSession> mpi;
   if (options.in_mpi_job) {
     mpi.emplace(options.on_one_host);
     worker::MpiChannel channel;
     if (channel.place().rank > 0) return serve_cells(options, channel);
-    if (channel.place().size > 1) return drive_farm(options, damage, channel);
+    if (channel.place().size > 1) return drive_farm(options, channel);
   }
   report_lone_task(options);
-  return drive(options, damage, nullptr);
+  return drive(options, nullptr);
 }
 
 }  // namespace driver

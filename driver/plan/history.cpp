@@ -67,7 +67,7 @@ std::optional<CellRecord> PlanHistory::result_of(const PlannedCell& planned,
   const std::string shard = sweep::resolved(path_) + ".d/" + planned.key + ".h5";
   if (!std::filesystem::exists(shard)) return std::nullopt;
   try {
-    const CellRecord record = sweep::read_shard_record(shard, planned.key);
+    const CellRecord record = sweep::ShardRecords().take(shard, planned.key);
     if (record.has_result(level)) return record;
   } catch (const sweep::ArchiveDamaged&) {
     // The next run sets it aside.

@@ -36,9 +36,11 @@ struct RowRange {
 /// Counts of a cell's steps in bins with powers of two as edges. Values beyond the edges count in
 /// the outer bins.
 struct StepHistograms {
+  static constexpr std::size_t kTokBins = 20, kDurBins = 28;
   static constexpr int kFirstTokEdge = 0, kFirstDurEdge = -20;  // exponents: 1 tok, 1 us
-  std::array<std::int64_t, 20> tok{};                           // up to 2^20 tok
-  std::array<std::int64_t, 28> dur{};                           // up to 2^8 s
+  std::array<std::int64_t, kTokBins + kDurBins> bins{};         // of sizes, then of durations
+  std::span<const std::int64_t> tok() const { return std::span(bins).first(kTokBins); }
+  std::span<const std::int64_t> dur() const { return std::span(bins).last(kDurBins); }
 };
 
 /// Where, when and in how many attempts a cell ran. The results of a simulation must not depend on

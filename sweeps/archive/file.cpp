@@ -8,9 +8,7 @@
 #include "sweeps/archive/histograms.hpp"
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/archive/spare.hpp"
-#include "sweeps/archive/tables.hpp"
 #include "sweeps/files/durable_file.hpp"
-#include "sweeps/files/parallel.hpp"
 #include "sweeps/files/sha256.hpp"
 #include "sweeps/hdf5/chunks.hpp"
 #include "sweeps/hdf5/packed_table.hpp"
@@ -70,14 +68,13 @@ void check_cells_digest(hid_t file, const Table& cells) {
   throw H5Error("the table cells does not have the digest in the footer");
 }
 
-}  // namespace
-
-void check_rows(hid_t file, const std::vector<CellRecord>& cells) {
-  const Table footer = read_packed_table(file, "footer");
+/// Compares the lengths of all tables with the footer and the cells' ranges. Throws H5Error.
+void check_rows(const OpenArchive& archive, const std::vector<CellRecord>& cells) {
+  const Table footer = read_packed_table(archive.file.get(), kFooter);
   const auto& rows = footer.values<std::int64_t>("rows");
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
     const std::string table(kCellTables[i]);
-    const std::int64_t stored = stored_rows(file, table);
+    const std::int64_t stored = archive.tables.rows(i);
     const bool told = i < rows.size() || i >= kEarliestTables;
     if (!told || stored != (i < rows.size() ? rows[i] : 0)) {
       throw H5Error("the table " + table + " has " + std::to_string(stored) +
@@ -90,8 +87,6 @@ void check_rows(hid_t file, const std::vector<CellRecord>& cells) {
     }
   }
 }
-
-namespace {
 
 ArchiveIndex index_in(hid_t file, const std::string& path, CellRows how) {
   if (read_text_attribute(file, "format") != kArchiveFormat) throw H5Error("it is no archive");
@@ -111,7 +106,6 @@ ArchiveIndex index_in(hid_t file, const std::string& path, CellRows how) {
   index.provenance = read_table(file, "provenance");
   index.generation = read_generation(file);
   index.cells_digest = stored_cells_digest(file);
-  check_rows(file, index.cells);
   return index;
 }
 
@@ -151,12 +145,15 @@ std::string stored_cells_digest(hid_t file) {
   return read_text_attribute(footer.get(), "cells_sha256");
 }
 
-OpenArchive open_archive_file(const std::string& path, CellRows cells) {
+OpenArchive open_archive_file(const std::string& path, CellRows cells, int threads) {
   check_is_hdf5(path);
   return reading(path, [&] {
     H5File file = open_h5(path);
     ArchiveIndex index = index_in(file.get(), path, cells);
-    return OpenArchive{std::move(file), std::move(index)};
+    CellTables tables(file.get(), threads);
+    OpenArchive archive{std::move(file), std::move(tables), std::move(index)};
+    check_rows(archive, archive.index.cells);
+    return archive;
   });
 }
 
@@ -210,14 +207,12 @@ void check_cells(hid_t file, const std::vector<CellRecord>& written) {
   throw H5Error("its cells are not those that were written");
 }
 
-void check_results(hid_t file, const std::vector<CellRecord>& cells, int threads) {
-  Crew crew(threads);
-  CellLoader tables(file, &crew);
+void check_results(CellTables& tables, const std::vector<CellRecord>& cells) {
   for (const CellRecord& cell : cells) {
     if (!cell.has_run()) continue;
     ContentDigest digest(cell);
     for (std::size_t i = 0; i < kCellTables.size(); ++i)
-      digest.add(i, tables.table(i).read(cell.rows[i]));
+      digest.add(i, tables.read(i, cell.rows[i]));
     if (digest.hex() == cell.digest) continue;
     throw H5Error("the results of " + cell.label + " do not have their digest");
   }
@@ -227,13 +222,13 @@ void check_results(hid_t file, const std::vector<CellRecord>& cells, int threads
 
 void verify_archive_file(const std::string& path, const ArchiveIndex& written, int threads) {
   try {
-    const OpenArchive archive = open_archive_file(path, CellRows::checked);
+    OpenArchive archive = open_archive_file(path, CellRows::checked, threads);
     check_head(archive.index, written);
     check_cells(archive.file.get(), written.cells);
-    check_rows(archive.file.get(), written.cells);
+    check_rows(archive, written.cells);
     check_spare(archive.file.get());
     check_chunks(archive.file.get());
-    check_results(archive.file.get(), written.cells, threads);
+    check_results(archive.tables, written.cells);
   } catch (const FileError&) {
     throw;
   } catch (const std::runtime_error& error) {

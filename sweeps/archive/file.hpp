@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "sweeps/archive/index.hpp"
+#include "sweeps/archive/tables.hpp"
 #include "sweeps/hdf5/h5.hpp"
 
 namespace sweep {
@@ -16,6 +17,7 @@ void write_index(hid_t file, const ArchiveIndex& index,
 
 struct OpenArchive {
   H5File file;
+  CellTables tables;
   ArchiveIndex index;
 };
 
@@ -25,12 +27,10 @@ enum class CellRows { read, checked };
 /// Opens an archive for reading and checks its index: the digest, the footer, the lengths of all
 /// tables and, of cells that are read, their ranges in them. Throws ArchiveDamaged or
 /// ArchiveIncompatible.
-OpenArchive open_archive_file(const std::string& path, CellRows cells = CellRows::read);
+OpenArchive open_archive_file(const std::string& path, CellRows cells = CellRows::read,
+                              int threads = 1);
 /// Also throws ArchiveDamaged unless the file has its spare copy, whole.
 OpenArchive open_whole_archive(const std::string& path);
-
-/// Compares the lengths of all tables with the footer and the cells' ranges. Throws H5Error.
-void check_rows(hid_t file, const std::vector<CellRecord>& cells);
 
 /// The generation of the archive file (ArchiveIndex); 0 in archives of schema minors below 3.
 std::int64_t read_generation(hid_t file);

@@ -10,25 +10,33 @@ namespace sweep {
 
 namespace {
 
-void count(std::span<std::int64_t> bins, double value, int first_edge) {
-  if (std::isnan(value)) return;
-  const double last = static_cast<double>(bins.size()) - 1;
-  const double bin = value > 0 ? std::floor(std::log2(value)) - first_edge : 0;
-  ++bins[static_cast<std::size_t>(std::clamp(bin, 0.0, last))];
-}
-
 using Counts = std::vector<std::int64_t>;  // [cells, bins]
 
-/// Calls `use` with the name, the unit, the exponent of the first edge and the bins of each.
-template <class Use>
-void for_each_histogram(const Use& use) {
-  use("step_tok", "tok", StepHistograms::kFirstTokEdge, &StepHistograms::tok);
-  use("step_dur", "s", StepHistograms::kFirstDurEdge, &StepHistograms::dur);
+/// A histogram of each cell's steps, and its place among the bins.
+struct Kind {
+  const char *name, *unit;
+  int first_edge;
+  std::size_t first_bin, bins;
+};
+constexpr Kind kTok = {"step_tok", "tok", StepHistograms::kFirstTokEdge, 0,
+                       StepHistograms::kTokBins};
+constexpr Kind kDur = {"step_dur", "s", StepHistograms::kFirstDurEdge, kTok.bins,
+                       StepHistograms::kDurBins};
+
+void count(StepHistograms& histograms, const Kind& kind, double value) {
+  if (std::isnan(value)) return;
+  const int last = static_cast<int>(kind.bins) - 1;
+  const int bin = value > 0 ? std::ilogb(std::min(value, 1e300)) - kind.first_edge : 0;
+  ++histograms.bins[kind.first_bin + static_cast<std::size_t>(std::clamp(bin, 0, last))];
 }
 
-template <class Bins>
-std::size_t bins_of(Bins StepHistograms::*) {
-  return std::tuple_size_v<Bins>;
+Counts counts_of(const std::vector<CellRecord>& cells, const Kind& kind) {
+  Counts counts;
+  for (const CellRecord& cell : cells) {
+    const auto own = std::span(cell.histograms.bins).subspan(kind.first_bin, kind.bins);
+    counts.insert(counts.end(), own.begin(), own.end());
+  }
+  return counts;
 }
 
 H5Dataset write_numbers(hid_t group, const std::string& name, hid_t type,
@@ -44,89 +52,73 @@ H5Dataset write_numbers(hid_t group, const std::string& name, hid_t type,
   return dataset;
 }
 
+void write_histogram(hid_t hist, const Kind& kind, const std::vector<CellRecord>& cells) {
+  const hsize_t edges = kind.bins + 1, size[2] = {cells.size(), kind.bins},
+                chunk[2] = {std::clamp<hsize_t>(size[0], 1, 1024), kind.bins};
+  std::vector<double> powers;
+  for (int i = 0; i < static_cast<int>(edges); ++i)
+    powers.push_back(std::ldexp(1.0, kind.first_edge + i));
+  const H5Properties layout = chunked_layout(1);
+  h5_check(H5Pset_chunk(layout.get(), 2, chunk), "set the chunk size");
+  H5Group group = create_group(hist, kind.name);
+  H5Dataset stored =
+      write_numbers(group.get(), "edges", H5T_IEEE_F64LE, {&edges, 1}, H5P_DEFAULT, powers.data());
+  write_attribute(stored.get(), "unit", std::string(kind.unit));
+  stored.close_checked("close the edges of a histogram");
+  write_numbers(group.get(), "counts", H5T_STD_I64LE, size, layout.get(),
+                counts_of(cells, kind).data())
+      .close_checked("close the counts of a histogram");
+  write_attribute(group.get(), "unit", std::string(kind.unit));
+  write_attribute(group.get(), "scale", std::string("log2"));
+  group.close_checked(std::string("close the histogram ") + kind.name);
+}
+
 }  // namespace
 
 StepHistograms histograms_of(const Table& steps) {
   StepHistograms histograms;
-  for (const std::int32_t tok : steps.values<std::int32_t>("n_tok")) {
-    count(histograms.tok, tok, StepHistograms::kFirstTokEdge);
-  }
-  for (const double dur_s : steps.values<double>("dur_s")) {
-    count(histograms.dur, dur_s, StepHistograms::kFirstDurEdge);
-  }
+  for (const std::int32_t tok : steps.values<std::int32_t>("n_tok")) count(histograms, kTok, tok);
+  for (const double dur_s : steps.values<double>("dur_s")) count(histograms, kDur, dur_s);
   return histograms;
 }
 
 void write_histograms(hid_t file, const std::vector<CellRecord>& cells) {
   H5Group hist = create_group(file, "hist");
-  for_each_histogram([&](const std::string& name, const std::string& unit, int first, auto member) {
-    const hsize_t bins = bins_of(member), edges = bins + 1;
-    std::vector<double> powers;
-    for (int i = 0; i <= static_cast<int>(bins); ++i) powers.push_back(std::ldexp(1.0, first + i));
-    Counts counts;
-    for (const CellRecord& cell : cells) {
-      const auto& own = cell.histograms.*member;
-      counts.insert(counts.end(), own.begin(), own.end());
-    }
-    const hsize_t size[2] = {cells.size(), bins},
-                  chunk[2] = {std::clamp<hsize_t>(size[0], 1, 1024), bins};
-    const H5Properties layout = chunked_layout(1);
-    h5_check(H5Pset_chunk(layout.get(), 2, chunk), "set the chunk size");
-    H5Group group = create_group(hist.get(), name);
-    H5Dataset stored = write_numbers(group.get(), "edges", H5T_IEEE_F64LE, {&edges, 1}, H5P_DEFAULT,
-                                     powers.data());
-    write_attribute(stored.get(), "unit", unit);
-    stored.close_checked("close the edges of a histogram");
-    write_numbers(group.get(), "counts", H5T_STD_I64LE, size, layout.get(), counts.data())
-        .close_checked("close the counts of a histogram");
-    write_attribute(group.get(), "unit", unit);
-    write_attribute(group.get(), "scale", "log2");
-    group.close_checked("close the histogram " + name);
-  });
+  for (const Kind& kind : {kTok, kDur}) write_histogram(hist.get(), kind, cells);
   hist.close_checked("close the group hist");
 }
 
 void read_histograms(hid_t file, std::vector<CellRecord>& cells) {
-  for_each_histogram([&](const std::string& name, const char*, int, auto member) {
-    const std::size_t bins = bins_of(member);
+  for (const Kind& kind : {kTok, kDur}) {
+    const std::string name = kind.name;
     const H5Dataset dataset(H5Dopen2(file, ("hist/" + name + "/counts").c_str(), H5P_DEFAULT),
                             "open the histogram " + name);
-    if (rows_of(dataset.get()) != cells.size() * bins)
+    if (rows_of(dataset.get()) != cells.size() * kind.bins)
       throw H5Error("the histogram " + name + " does not fit the cells");
-    Counts counts(cells.size() * bins);
+    Counts counts(cells.size() * kind.bins);
     if (counts.empty()) return;
     h5_check(H5Dread(dataset.get(), H5T_NATIVE_INT64, H5S_ALL, H5S_ALL, H5P_DEFAULT, counts.data()),
              "read the histogram " + name);
-    auto from = counts.begin();
-    for (CellRecord& cell : cells) {
-      std::copy_n(from, bins, (cell.histograms.*member).begin());
-      from += static_cast<std::ptrdiff_t>(bins);
-    }
-  });
+    for (std::size_t i = 0; i < cells.size(); ++i)
+      std::ranges::copy(std::span(counts).subspan(i * kind.bins, kind.bins),
+                        cells[i].histograms.bins.begin() + kind.first_bin);
+  }
 }
 
 Table histograms_table(const std::vector<CellRecord>& cells) {
-  Counts counts;
-  for (const CellRecord& cell : cells) {
-    const auto& [tok, dur] = cell.histograms;
-    counts.insert(counts.end(), tok.begin(), tok.end());
-    counts.insert(counts.end(), dur.begin(), dur.end());
-  }
-  return {"hist", {{"counts", "", "steps per size, then per duration", false, {}, counts}}};
+  constexpr Kind kAll = {"", "", 0, 0, kTok.bins + kDur.bins};
+  return {"hist",
+          {{"counts", "", "steps per size, then per duration", false, {}, counts_of(cells, kAll)}}};
 }
 
 void take_histograms(const Table& table, std::vector<CellRecord>& cells) {
   const Counts& counts = table.values<std::int64_t>("counts");
-  const std::size_t tok = StepHistograms().tok.size(), dur = StepHistograms().dur.size();
-  if (counts.size() != cells.size() * (tok + dur))
+  constexpr std::size_t kBins = kTok.bins + kDur.bins;
+  if (counts.size() != cells.size() * kBins)
     throw TableError("table hist: it does not fit the cells");
-  auto from = counts.begin();
-  for (CellRecord& cell : cells) {
-    const auto durations = from + static_cast<std::ptrdiff_t>(tok);
-    std::copy_n(from, tok, cell.histograms.tok.begin());
-    std::copy_n(durations, dur, cell.histograms.dur.begin());
-    from = durations + static_cast<std::ptrdiff_t>(dur);
-  }
+  for (std::size_t i = 0; i < cells.size(); ++i)
+    std::ranges::copy(std::span(counts).subspan(i * kBins, kBins),
+                      cells[i].histograms.bins.begin());
 }
 
 }  // namespace sweep

@@ -4,25 +4,13 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <optional>
 
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
 #include "sweeps/archive/names.hpp"
-#include "sweeps/archive/tables.hpp"
 #include "sweeps/files/durable_file.hpp"
 
 namespace sweep {
-
-struct ArchiveReader::Source {
-  OpenArchive archive;
-  std::optional<CellLoader> tables;
-
-  CellLoader& loader() {
-    if (!tables) tables.emplace(archive.file.get());
-    return *tables;
-  }
-};
 
 namespace {
 
@@ -51,13 +39,13 @@ bool ArchiveReader::open_once() {
   bool complete = true;
   // Shards are listed first: a shard that disappears before the archive is opened is merged in it.
   const std::vector<std::string> names = names_in(path_ + ".d");
-  Source opened{open_whole_archive(path_), {}};
+  auto opened = std::make_unique<OpenArchive>(open_whole_archive(path_));
   if (source_) replaced_.push_back(std::move(source_));
-  source_ = std::make_unique<Source>(std::move(opened));
+  source_ = std::move(opened);
   in_shard_.assign(cells().size(), false);
   n_shards_ = 0;
   ShardRecords records;
-  for (CellRecord& cell : source_->archive.index.cells) {
+  for (CellRecord& cell : source_->index.cells) {
     if (cell.has_result(RecordLevel::all)) continue;
     if (!std::binary_search(names.begin(), names.end(), cell.key + ".h5")) continue;
     try {
@@ -76,20 +64,12 @@ bool ArchiveReader::open_once() {
   return complete;
 }
 
-const std::vector<CellRecord>& ArchiveReader::cells() const { return source_->archive.index.cells; }
-const std::string& ArchiveReader::sweep_name() const {
-  return source_->archive.index.head.sweep_name;
-}
-const std::string& ArchiveReader::spec_text() const {
-  return source_->archive.index.head.spec_text;
-}
-const std::string& ArchiveReader::tool_version() const {
-  return source_->archive.index.head.tool_version;
-}
-const std::string& ArchiveReader::created_utc() const {
-  return source_->archive.index.head.created_utc;
-}
-const Table& ArchiveReader::provenance() const { return source_->archive.index.provenance; }
+const std::vector<CellRecord>& ArchiveReader::cells() const { return source_->index.cells; }
+const std::string& ArchiveReader::sweep_name() const { return source_->index.head.sweep_name; }
+const std::string& ArchiveReader::spec_text() const { return source_->index.head.spec_text; }
+const std::string& ArchiveReader::tool_version() const { return source_->index.head.tool_version; }
+const std::string& ArchiveReader::created_utc() const { return source_->index.head.created_utc; }
+const Table& ArchiveReader::provenance() const { return source_->index.provenance; }
 
 ShardContents ArchiveReader::load(int row) {
   const auto at = static_cast<std::size_t>(row);
@@ -105,15 +85,14 @@ ShardContents ArchiveReader::load(int row) {
       }
     }
   }
-  return reading(path_, [&] { return source_->loader().load(cells()[at]); });
+  return reading(path_, [&] { return source_->tables.load(cells()[at]); });
 }
 
 Table ArchiveReader::load_table(int row, std::string_view table) {
   const std::size_t position = position_of(table);
   const auto at = static_cast<std::size_t>(row);
   if (in_shard_.at(at)) return *load(row).tables()[position];
-  return reading(
-      path_, [&] { return source_->loader().table(position).read(cells()[at].rows[position]); });
+  return reading(path_, [&] { return source_->tables.read(position, cells()[at].rows[position]); });
 }
 
 std::string lack_of_table(const CellRecord& cell, std::string_view table) {

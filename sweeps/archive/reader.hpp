@@ -11,6 +11,8 @@
 
 namespace sweep {
 
+struct OpenArchive;
+
 /// Reads an archive and the shards that its driver has not merged yet, at any time and without a
 /// lock. A reader shows the state at its construction. If a shard is merged later, the cell is read
 /// from the archive.
@@ -42,14 +44,13 @@ class ArchiveReader {
   int shards() const { return n_shards_; }
 
  private:
-  struct Source;
   void open();
   bool open_once();
 
   std::string path_;
-  std::unique_ptr<Source> source_;
-  std::vector<std::unique_ptr<Source>> replaced_;  // callers may still point to their records
-  std::vector<bool> in_shard_;                     // by row
+  std::unique_ptr<OpenArchive> source_;
+  std::vector<std::unique_ptr<OpenArchive>> replaced_;  // callers may still point to their records
+  std::vector<bool> in_shard_;                          // by row
   int n_shards_ = 0;
 };
 

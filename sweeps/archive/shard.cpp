@@ -59,16 +59,6 @@ H5File open_shard(const std::string& bytes, const std::string& name) {
   return file;
 }
 
-/// Checks the bytes, then returns `read(file)`.
-template <class Read>
-auto read_checked(const std::string& bytes, const std::string& name, Read read) {
-  check_shard_bytes(bytes, name);
-  return reading(name, [&] {
-    const H5File file = open_shard(bytes, name);
-    return read(file.get());
-  });
-}
-
 /// Whether a shard of an earlier minor version may lack the table.
 bool is_later(const std::string& name) {
   const auto later = std::span(kCellTables).subspan(kEarliestTables);
@@ -76,9 +66,9 @@ bool is_later(const std::string& name) {
 }
 
 /// A table with the columns of this version.
-Table read_whole_table(hid_t file, const Table& described, Crew* crew) {
+Table read_whole_table(hid_t file, const Table& described, int threads) {
   if (is_later(described.name) && !has_object(file, described.name)) return described;
-  Table table = read_packed_table(file, described.name, crew);
+  Table table = read_packed_table(file, described.name, threads);
   add_missing_columns(table, described);
   return table;
 }
@@ -100,12 +90,13 @@ bool holds_table(hid_t file, const Table& table) {
 /// compares the values, without the cost of their digest.
 bool holds(const std::string& bytes, const std::string& name, const Records& records,
            const Tables& tables) {
-  return read_checked(bytes, name, [&](hid_t file) {
-    const Records found = records_in(file);
-    bool same = std::ranges::equal(found, records, same_record);
+  ShardReader found(bytes, name);
+  return reading(name, [&] {
+    bool same = std::ranges::equal(found.records(), records, same_record);
     for (std::size_t i = 0; same && i < kCellTables.size(); ++i)
-      same = holds_table(file, *tables[i]);
-    return same && (!lacks_steps(records) || packed_table_holds(file, histograms_table(records)));
+      same = holds_table(found.file(), *tables[i]);
+    return same &&
+           (!lacks_steps(records) || packed_table_holds(found.file(), histograms_table(records)));
   });
 }
 
@@ -210,26 +201,31 @@ ShardContents read_shard(const std::string& path, const std::string& key) {
   return contents;
 }
 
-ShardReader::ShardReader(const std::string& path, Crew* crew)
-    : name_(path), crew_(crew), identity_(identity_of(path)), bytes_(file_bytes(path)) {
-  check_shard_bytes(bytes_, name_);
+ShardReader::ShardReader(const std::string& path, int threads)
+    : ShardReader(file_bytes(path), path) {
+  threads_ = threads;
+  identity_ = identity_of(path);
+}
+
+ShardReader::ShardReader(const std::string& bytes, std::string name) : name_(std::move(name)) {
+  check_shard_bytes(bytes, name_);
   reading(name_, [&] {
-    file_ = open_shard(bytes_, name_);
-    bytes_ = {};  // HDF5 has a copy
+    file_ = open_shard(bytes, name_);
     records_ = records_in(file_->get());
     if (has_object(file_->get(), "hist"))
       take_histograms(read_packed_table(file_->get(), "hist"), records_);
   });
 }
 
-const CellRecord& ShardReader::record(const std::string& key) {
+CellRecord& ShardReader::record(const std::string& key) {
   return *reading(name_, [&] { return &find(records_, key); });
 }
 
 Table ShardReader::take(const std::string& key, std::size_t position) {
   return reading(name_, [&] {
     std::optional<Table>& kept = tables_[position];
-    if (!kept) kept = read_whole_table(file_->get(), described_table(kCellTables[position]), crew_);
+    if (!kept)
+      kept = read_whole_table(file_->get(), described_table(kCellTables[position]), threads_);
     const RowRange own = find(records_, key).rows[position];
     const auto rows = static_cast<std::int64_t>(kept->rows());
     if (own.offset < 0 || own.rows < 0 || own.offset > rows - own.rows)
@@ -239,12 +235,8 @@ Table ShardReader::take(const std::string& key, std::size_t position) {
   });
 }
 
-CellRecord read_shard_record(const std::string& path, const std::string& key) {
-  return ShardRecords().take(path, key);
-}
-
 std::vector<CellRecord> shard_records(const std::string& bytes, const std::string& name) {
-  return read_checked(bytes, name, records_in);
+  return std::move(ShardReader(bytes, name).records());
 }
 
 CellRecord ShardRecords::take(const std::string& path, const std::string& key) {

@@ -65,15 +65,13 @@ void check_shard_bytes(const std::string& bytes, const std::string& name);
 /// Reads the shard of this key. Throws ArchiveDamaged when it is damaged or has another key, and
 /// ArchiveIncompatible when a newer program wrote it.
 ShardContents read_shard(const std::string& path, const std::string& key);
-/// Reads only the record, without its histograms, but still checks all bytes.
-CellRecord read_shard_record(const std::string& path, const std::string& key);
 /// The records of all cells of a shard, from its bytes; `name` is for messages.
 std::vector<CellRecord> shard_records(const std::string& bytes, const std::string& name);
 
 /// Reads records from shards of which many may be one file, which is then read once.
 class ShardRecords {
  public:
-  /// Like read_shard_record().
+  /// Of the shard of this key, of which it checks all bytes. Throws like read_shard().
   CellRecord take(const std::string& path, const std::string& key);
 
  private:

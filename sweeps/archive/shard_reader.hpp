@@ -12,20 +12,23 @@ namespace sweep {
 /// A shard whose tables are taken one at a time, since those of a large cell take gigabytes.
 class ShardReader {
  public:
-  /// Checks all bytes; throws like read_shard(). The crew unpacks tables.
-  explicit ShardReader(const std::string& path, Crew* crew = nullptr);
+  /// Checks all bytes; throws like read_shard(). `threads` unpack tables.
+  explicit ShardReader(const std::string& path, int threads = 1);
+  /// Of the bytes of a shard; `name` is for messages.
+  ShardReader(const std::string& bytes, std::string name);
   const FileIdentity& identity() const { return identity_; }
-  /// With its histograms, unless it has steps. Throws ArchiveDamaged if the shard does not have the
-  /// cell.
-  const CellRecord& record(const std::string& key);
+  hid_t file() const { return file_->get(); }
+  /// Of all its cells; with their histograms, unless they have steps.
+  std::vector<CellRecord>& records() { return records_; }
+  /// Throws ArchiveDamaged if the shard does not have the cell.
+  CellRecord& record(const std::string& key);
   /// The cell's rows of a table, by its position in kCellTables; may be called once for each.
   Table take(const std::string& key, std::size_t position);
 
  private:
   std::string name_;
-  Crew* crew_;
+  int threads_ = 1;
   FileIdentity identity_;
-  std::string bytes_;
   std::optional<H5File> file_;
   std::vector<CellRecord> records_;
   std::array<std::optional<Table>, kCellTables.size()> tables_;  // of several cells

@@ -6,6 +6,7 @@
 
 #include "sweeps/archive/spare.hpp"
 #include "sweeps/archive/tables.hpp"
+#include "sweeps/files/parallel.hpp"
 #include "sweeps/hdf5/codec.hpp"
 
 namespace sweep {
@@ -30,12 +31,10 @@ void drop_values(ColumnData& data, std::size_t rows) {
 std::vector<StoredChunk> packed_chunks(const Column& column, const ChunkShape& shape,
                                        std::size_t rows) {
   std::vector<StoredChunk> chunks;
-  std::vector<char> bytes;
+  std::vector<char> packed;
   for (std::size_t first = 0; first < rows; first += shape.rows) {
     const RowSlice slice{first, std::min<std::size_t>(shape.rows, rows - first)};
-    bytes.resize(slice.count * shape.row_bytes);
-    put_values(column, slice, shape.row_bytes, bytes.data());
-    chunks.push_back(pack_chunk(shape, bytes));
+    chunks.push_back(pack_chunk(shape, stored_values(column, slice, shape.row_bytes, packed)));
   }
   return chunks;
 }
@@ -50,8 +49,8 @@ std::vector<std::string> longer_of(const std::vector<std::string>& a,
 
 }  // namespace
 
-TableWriter::TableWriter(hid_t file, const Table& schema, Crew* crew)
-    : name_(schema.name), crew_(crew), group_(create_group(file, schema.name)) {
+TableWriter::TableWriter(hid_t file, const Table& schema, int threads)
+    : name_(schema.name), threads_(threads), group_(create_group(file, schema.name)) {
   columns_.push_back(created(cell_column(), 1));
   for (const Column& column : schema.columns) columns_.push_back(created(without_rows(column), 1));
 }
@@ -132,10 +131,10 @@ void TableWriter::flush(std::int64_t rows) {
   std::vector<ChunkShape> shapes;
   for (Stored& column : columns_) {
     make_room(column);
-    shapes.push_back(chunk_shape(column.dataset.get(), column.type.get()).value());
+    shapes.push_back(chunk_shape(column.dataset.get(), column.type.get()));
   }
   std::vector<std::vector<StoredChunk>> packed(columns_.size());
-  in_parallel(columns_.size(), crew_, [&](std::size_t i) {
+  in_parallel(columns_.size(), threads_, [&](std::size_t i) {
     packed[i] = packed_chunks(columns_[i].pending, shapes[i], count);
   });
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -172,23 +171,23 @@ void TableWriter::make_room(Stored& column) {
 void TableWriter::replace(Stored& column, std::size_t width) {
   const std::string& name = column.pending.name;
   const auto rows = static_cast<hsize_t>(stored_rows_);
-  const std::vector<char> old =
-      read_bytes(column.dataset.get(), column.type.get(), 0, rows, name_ + "/" + name);
   Column values = without_rows(column.pending);
-  values.data = take_values(values.data, H5Tget_size(column.type.get()), old.data(), rows);
+  values.data = values_from(values.data, H5Tget_size(column.type.get()), rows, [&](char* out) {
+    read_rows(column.dataset.get(), column.type.get(), 0, rows, out, name_ + "/" + name);
+  });
   column.dataset.close_checked("close the column " + name_ + "/" + name);
   remove_object(group_.get(), name);
   Stored wider = created(without_rows(values), width);
-  const ChunkShape shape = chunk_shape(wider.dataset.get(), wider.type.get()).value();
+  const ChunkShape shape = chunk_shape(wider.dataset.get(), wider.type.get());
   store(wider, 0, packed_chunks(values, shape, rows));
   wider.pending.data = std::move(column.pending.data);
   column = std::move(wider);
 }
 
 ArchiveWriter::ArchiveWriter(std::string path, int threads)
-    : path_(std::move(path)), crew_(threads), file_(create_h5(path_)) {
+    : path_(std::move(path)), file_(create_h5(path_)) {
   for (const std::string_view table : kCellTables)
-    tables_.emplace_back(file_.get(), described_table(table), &crew_);
+    tables_.emplace_back(file_.get(), described_table(table), threads);
 }
 
 void ArchiveWriter::append(CellRecord& cell, std::size_t table, const Table& rows) {

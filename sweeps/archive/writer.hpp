@@ -6,7 +6,6 @@
 
 #include "sweeps/archive/file.hpp"
 #include "sweeps/archive/shard.hpp"
-#include "sweeps/files/parallel.hpp"
 #include "sweeps/hdf5/chunks.hpp"
 #include "sweeps/hdf5/column.hpp"
 
@@ -29,10 +28,10 @@ struct StoredColumn {
 
 /// Writes a table that begins empty. Its first column, before those of `schema`, is `cell`: the row
 /// in /cells that a row belongs to. Rows are buffered in memory until they fill chunks or finish()
-/// is called. The crew packs columns.
+/// is called. `threads` pack columns.
 class TableWriter {
  public:
-  TableWriter(hid_t file, const Table& schema, Crew* crew);
+  TableWriter(hid_t file, const Table& schema, int threads);
   /// Returns where the rows will be. Adds columns that the table lacks; fills columns that `rows`
   /// lacks with NaN, 0 or empty texts. Throws H5Error when the types of a column differ.
   RowRange append(const Table& rows, std::int32_t cell);
@@ -56,7 +55,7 @@ class TableWriter {
   void store(Stored& column, std::int64_t first, const std::vector<StoredChunk>& chunks) const;
 
   std::string name_;
-  Crew* crew_;
+  int threads_;
   H5Group group_;
   std::vector<Stored> columns_;
   std::int64_t stored_rows_ = 0, pending_rows_ = 0;
@@ -67,7 +66,6 @@ class ArchiveWriter {
  public:
   /// Throws H5Error when the path exists. `threads` pack columns.
   explicit ArchiveWriter(std::string path, int threads = 1);
-  Crew& crew() { return crew_; }
   /// Appends the rows of a table of kCellTables, and sets the cell's range in it.
   void append(CellRecord& cell, std::size_t table, const Table& rows);
   /// Appends all tables, and sets the cell's ranges and histograms.
@@ -77,7 +75,6 @@ class ArchiveWriter {
 
  private:
   std::string path_;
-  Crew crew_;
   H5File file_;
   std::vector<TableWriter> tables_;
 };

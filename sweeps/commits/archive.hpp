@@ -112,7 +112,7 @@ class Archive {
   void open(OpenMode mode);
   void adopt(OpenArchive opened);
   void keep_result(const CellRecord& unplanned);
-  void keep_failures(const OpenArchive& found);
+  void keep_failures(OpenArchive& found);
   bool has_shard_of(const CellRecord& cell);
   void scan_shards();
   void take_shard(CellRecord& cell, CellRecord found);
@@ -122,7 +122,8 @@ class Archive {
   void replace(int threads = 1);
   void form(const std::string& temporary, int threads);
   void write(const std::string& temporary, int threads);
-  void append_pending(CellRecord& cell, std::optional<ShardReader>& shard, ArchiveWriter& writer);
+  void append_pending(CellRecord& cell, std::optional<ShardReader>& shard, ArchiveWriter& writer,
+                      int threads);
   void restore_results_of_damaged_shards();
   std::vector<std::string> pending_keys() const;
   void say(std::string_view what, std::size_t done, std::size_t of) const;

@@ -111,11 +111,11 @@ void Archive::write(const std::string& temporary, int threads) {
   files_.require_space(folder_, bytes_at(path_) + shards_.bytes_of(pending_keys()));
   ArchiveWriter writer(temporary, threads);
   std::optional<H5File> old;
-  std::optional<CellLoader> rows;
+  std::optional<CellTables> rows;
   if (file_.is_there()) {
     old = open_h5(path_);
     file_.check_source(old->get(), index_.generation - 1, index_.cells_digest);
-    rows.emplace(old->get(), &writer.crew());
+    rows.emplace(old->get(), threads);
   }
   const std::set<int> pending(pending_.begin(), pending_.end());
   std::optional<ShardReader> shard;
@@ -123,10 +123,10 @@ void Archive::write(const std::string& temporary, int threads) {
   for (CellRecord& cell : index_.cells) {
     if (pending.contains(cell.index)) {
       say("merging cells", done++, pending.size());
-      append_pending(cell, shard, writer);
+      append_pending(cell, shard, writer, threads);
     } else if (cell.has_run()) {
       for (std::size_t i = 0; i < kCellTables.size(); ++i)
-        writer.append(cell, i, reading(path_, [&] { return rows->table(i).read(cell.rows[i]); }));
+        writer.append(cell, i, reading(path_, [&] { return rows->read(i, cell.rows[i]); }));
     }
   }
   writer.finish(index_);
@@ -135,10 +135,10 @@ void Archive::write(const std::string& temporary, int threads) {
 /// Appends the rows of a pending cell. If its shard, which may be the open one, is damaged, it is
 /// set aside, and the cell has no outcome.
 void Archive::append_pending(CellRecord& cell, std::optional<ShardReader>& shard,
-                             ArchiveWriter& writer) {
+                             ArchiveWriter& writer, int threads) {
   try {
     const std::string path = shards_.path(cell.key);
-    if (!shard || shard->identity() != identity_of(path)) shard.emplace(path, &writer.crew());
+    if (!shard || shard->identity() != identity_of(path)) shard.emplace(path, threads);
     cell.histograms = shard->record(cell.key).histograms;
   } catch (const ArchiveDamaged& error) {
     if (replaced_.contains(cell.index)) throw;  // the next merge restores its result

@@ -36,7 +36,9 @@ void Archive::open(OpenMode mode) {
   if (mode == OpenMode::fresh) file_.move_aside();
   file_.look();
   if (file_.is_there()) {
-    adopt(open_whole_archive(path_));
+    OpenArchive archive = open_whole_archive(path_);
+    file_.check_chunks();
+    adopt(std::move(archive));
   } else {
     if (mode == OpenMode::resume) throw ArchiveError("there is no archive " + path_ + " to resume");
     if (exists(path_ + ".prev")) {
@@ -102,13 +104,11 @@ void Archive::keep_result(const CellRecord& unplanned) {
 }
 
 /// Writes each failure of a cell that the plan lacks to a shard of its own.
-void Archive::keep_failures(const OpenArchive& found) {
-  std::optional<CellLoader> tables;
+void Archive::keep_failures(OpenArchive& found) {
   for (const CellRecord& cell : found.index.cells) {
     if (!cell.has_run() || row_of_.count(cell.key) > 0 || has_shard_of(cell)) continue;
-    if (!tables) tables.emplace(found.file.get());
     replace_file(files_, shards_.path(cell.key),
-                 reading(path_, [&] { return shard_bytes(tables->load(cell)); }));
+                 reading(path_, [&] { return shard_bytes(found.tables.load(cell)); }));
   }
 }
 
@@ -116,7 +116,7 @@ void Archive::keep_failures(const OpenArchive& found) {
 bool Archive::has_shard_of(const CellRecord& cell) {
   if (!exists(shards_.path(cell.key))) return false;
   try {
-    const CellRecord found = read_shard_record(shards_.path(cell.key), cell.key);
+    const CellRecord found = ShardRecords().take(shards_.path(cell.key), cell.key);
     return found.digest == cell.digest || has_more(found, cell);
   } catch (const ArchiveDamaged& error) {
     shards_.set_aside(cell.key, error.what());

@@ -19,7 +19,9 @@ void check(int status) {
 void Sha256::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
 
 Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
-  check(context_ ? EVP_DigestInit_ex(context_.get(), EVP_sha256(), nullptr) : 0);
+  // EVP_sha256() would look for it in each call. It lives as long as the process.
+  static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
+  check(context_ ? EVP_DigestInit_ex(context_.get(), algorithm, nullptr) : 0);
 }
 
 void Sha256::update(std::string_view bytes) {

@@ -23,72 +23,35 @@ struct JsonRefused : std::runtime_error {
 /// Limits the stack: copying and printing a value recurse, at a few hundred bytes per level.
 inline constexpr std::size_t kDeepestJson = 256;
 
-/// Parses a text without keeping its values, and refuses what the library accepts: deep nesting,
-/// and a key that occurs twice in one object.
-template <class Json>
-class JsonShape final : public nlohmann::json_sax<Json> {
- public:
-  using Base = nlohmann::json_sax<Json>;
-  bool null() override { return true; }
-  bool boolean(bool) override { return true; }
-  bool number_integer(typename Base::number_integer_t) override { return true; }
-  bool number_unsigned(typename Base::number_unsigned_t) override { return true; }
-  bool number_float(typename Base::number_float_t, const typename Base::string_t&) override {
-    return true;
-  }
-  bool string(typename Base::string_t&) override { return true; }
-  bool binary(typename Base::binary_t&) override { return true; }
-  bool start_object(std::size_t) override { return descend(); }
-  bool end_object() override { return ascend(); }
-  bool start_array(std::size_t) override { return descend(); }
-  bool end_array() override { return ascend(); }
-  bool key(typename Base::string_t& name) override {
-    if (!keys_.back().insert(name).second)
-      throw JsonRefused("the key " + Json(name).dump() + " stands twice in one object", 0);
-    return true;
-  }
-  bool parse_error(std::size_t byte, const std::string&,
-                   const typename Json::exception& error) override {
-    const std::string what = error.what();  // "[json.exception...] parse error at line 1, ..."
-    const std::size_t number = what.find("] ");
-    throw JsonRefused(number == what.npos ? what : what.substr(number + 2), byte);
-  }
-
- private:
-  bool descend() {
-    if (keys_.size() == kDeepestJson)
-      throw JsonRefused(
-          "is nested too deeply; allowed: " + std::to_string(kDeepestJson) + " levels", 0);
-    keys_.emplace_back();
-    return true;
-  }
-  bool ascend() {
-    keys_.pop_back();
-    return true;
-  }
-
-  std::vector<std::set<std::string>> keys_;  // keys of each open object; empty for a list
-};
-
-/// Throws what strict_json() throws, and keeps no value.
-template <class Json>
-void check_json(std::string_view text) {
-  try {
-    JsonShape<Json> shape;
-    Json::sax_parse(text.begin(), text.end(), &shape);
-  } catch (const typename Json::exception& error) {
-    throw JsonRefused(error.what(), 0);
-  }
-}
-
 /// Parses JSON. Throws only JsonRefused: if the text is not JSON (including bytes that are not
 /// UTF-8 and numbers beyond the range of a double), if a key occurs twice in an object, if there
-/// are more levels or keys than allowed, and if the value does not fit into memory.
+/// are more levels than allowed, and if the value does not fit into memory. Without `keep` it only
+/// checks.
 template <class Json = nlohmann::json>
-Json strict_json(std::string_view text) {
+Json strict_json(std::string_view text, bool keep = true) {
+  using Event = typename Json::parse_event_t;
+  std::vector<std::set<std::string>> keys;  // of each open object or list
+  const auto look = [&](int depth, Event event, Json& parsed) {
+    const auto level = static_cast<std::size_t>(depth);
+    if (event == Event::object_start || event == Event::array_start) {
+      if (level == kDeepestJson)
+        throw JsonRefused(
+            "is nested too deeply; allowed: " + std::to_string(kDeepestJson) + " levels", 0);
+      keys.resize(level);
+      keys.emplace_back();
+    } else if (event == Event::key) {
+      keys.resize(level);
+      if (!keys.back().insert(parsed.template get<std::string>()).second)
+        throw JsonRefused("the key " + parsed.dump() + " stands twice in one object", 0);
+    }
+    return keep;
+  };
   try {
-    check_json<Json>(text);
-    return Json::parse(text.begin(), text.end());
+    return Json::parse(text.begin(), text.end(), look);
+  } catch (const typename Json::parse_error& error) {
+    const std::string what = error.what();  // "[json.exception...] parse error at line 1, ..."
+    const std::size_t number = what.find("] ");
+    throw JsonRefused(number == what.npos ? what : what.substr(number + 2), error.byte);
   } catch (const typename Json::exception& error) {
     throw JsonRefused(error.what(), 0);
   } catch (const std::bad_alloc&) {

@@ -1,7 +1,6 @@
 #include "sweeps/hdf5/chunks.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "sweeps/files/parallel.hpp"
@@ -52,10 +51,11 @@ void check_chunks_of(hid_t dataset, hid_t layout, const std::string& name) {
 
 }  // namespace
 
-std::optional<ChunkShape> chunk_shape(hid_t dataset, hid_t type) {
+ChunkShape chunk_shape(hid_t dataset, hid_t type) {
   const H5Properties layout = layout_of(dataset);
   hsize_t rows = 0;
-  if (!is_packed(layout.get()) || H5Pget_chunk(layout.get(), 1, &rows) != 1) return std::nullopt;
+  if (!is_packed(layout.get()) || H5Pget_chunk(layout.get(), 1, &rows) != 1)
+    throw H5Error("a dataset has other filters than kvsweep's");
   ChunkShape shape{rows, H5Tget_size(type), {}};
   shape.fill.resize(shape.row_bytes);
   h5_check(H5Pget_fill_value(layout.get(), type, shape.fill.data()), "get the fill value");
@@ -94,30 +94,26 @@ std::optional<StoredChunk> read_chunk(hid_t dataset, const hsize_t* offset,
   return chunk;
 }
 
-std::optional<std::vector<char>> read_rows(hid_t dataset, const ChunkShape& shape, hsize_t offset,
-                                           hsize_t rows, const std::string& name, Crew* crew) {
+void read_rows(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows, char* out,
+               const std::string& name, int threads) {
+  const ChunkShape shape = chunk_shape(dataset, type);
   const hsize_t first = offset - offset % shape.rows, end = offset + rows;
-  std::vector<StoredChunk> chunks;
-  for (hsize_t row = first; row < end; row += shape.rows) {
-    std::optional<StoredChunk> chunk = read_chunk(dataset, &row, name);
-    if (!chunk) return std::nullopt;
-    chunks.push_back(std::move(*chunk));
-  }
-  std::vector<char> read(rows * shape.row_bytes);
-  std::atomic<bool> is_whole = true;
-  in_parallel(chunks.size(), crew, [&](std::size_t i) {
-    const std::optional<std::vector<char>> shuffled = unpack_shuffled(chunks[i], shape.bytes());
-    if (!shuffled) {
-      is_whole = false;
+  std::vector<std::optional<StoredChunk>> chunks;
+  for (hsize_t row = first; row < end; row += shape.rows)
+    chunks.push_back(read_chunk(dataset, &row, name));
+  in_parallel(chunks.size(), threads, [&](std::size_t i) {
+    const hsize_t chunk = first + i * shape.rows, from = std::max(chunk, offset);
+    const hsize_t count = std::min(end, chunk + shape.rows) - from;
+    char* to = out + (from - offset) * shape.row_bytes;
+    if (!chunks[i]) {
+      for (hsize_t row = 0; row < count; ++row) to = std::ranges::copy(shape.fill, to).out;
       return;
     }
-    const hsize_t chunk = first + i * shape.rows, from = std::max(chunk, offset);
-    unshuffle_bytes(shuffled->data() + (from - chunk), shape.rows,
-                    std::min(end, chunk + shape.rows) - from, shape.row_bytes,
-                    read.data() + (from - offset) * shape.row_bytes);
+    const std::optional<std::vector<char>> shuffled = unpack_shuffled(*chunks[i], shape.bytes());
+    if (!shuffled)
+      throw H5Error("cannot read the column " + name + ": a chunk does not have its checksum");
+    unshuffle_bytes(shuffled->data() + (from - chunk), shape.rows, count, shape.row_bytes, to);
   });
-  if (!is_whole) return std::nullopt;
-  return read;
 }
 
 void check_chunks(hid_t file) {

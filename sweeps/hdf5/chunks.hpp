@@ -17,9 +17,9 @@ struct ChunkShape {
   std::size_t bytes() const { return rows * row_bytes; }
 };
 
-/// Empty unless the dataset has one dimension, and the filters shuffle, deflate and fletcher32
-/// alone, in this order.
-std::optional<ChunkShape> chunk_shape(hid_t dataset, hid_t type);
+/// Throws H5Error unless the dataset has one dimension, and the filters shuffle, deflate and
+/// fletcher32 alone, in this order.
+ChunkShape chunk_shape(hid_t dataset, hid_t type);
 
 /// A chunk as it is stored.
 using StoredChunk = std::vector<unsigned char>;
@@ -34,11 +34,10 @@ void write_chunk(hid_t dataset, hsize_t row, const StoredChunk& chunk, const std
 std::optional<StoredChunk> read_chunk(hid_t dataset, const hsize_t* offset,
                                       const std::string& name);
 
-/// Rows [offset, offset + rows), which the crew unpacks. Empty if HDF5 has to read them, which then
-/// says what is the matter. Throws H5Error if a chunk cannot be read.
-std::optional<std::vector<char>> read_rows(hid_t dataset, const ChunkShape& shape, hsize_t offset,
-                                           hsize_t rows, const std::string& name,
-                                           Crew* crew = nullptr);
+/// Writes the stored values [offset, offset + rows), which `threads` unpack, to `out`. Throws
+/// H5Error if a chunk cannot be read or does not have its checksum.
+void read_rows(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows, char* out,
+               const std::string& name, int threads = 1);
 
 /// Compares every chunk of the file with its checksum. Throws H5Error, which names the first
 /// dataset with a chunk that differs or cannot be read.

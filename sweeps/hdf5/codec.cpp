@@ -12,8 +12,13 @@ namespace sweep {
 
 namespace {
 
-/// Values whose bytes are moved at a time, so that both sides stay in the nearest cache.
-constexpr std::size_t kBlock = 1024;
+/// Bytes of the values that are moved at a time, so that both sides stay in the nearest cache.
+constexpr std::size_t kBlockBytes = 8192;
+
+/// Values of a block; whole cache lines of their bytes.
+constexpr std::size_t block_of(std::size_t width) {
+  return std::max<std::size_t>(64, kBlockBytes / width);
+}
 
 /// Calls `move` with the width, as a constant if it is a number's.
 template <class Move>
@@ -63,8 +68,8 @@ bool has_fletcher32(std::span<const unsigned char> chunk) {
 void shuffle_bytes(const char* values, std::size_t count, std::size_t width, char* out,
                    std::size_t plane) {
   with_width(width, [&](auto bytes) {
-    for (std::size_t first = 0; first < count; first += kBlock) {
-      const std::size_t end = std::min(count, first + kBlock);
+    for (std::size_t first = 0; first < count; first += block_of(bytes)) {
+      const std::size_t end = std::min(count, first + block_of(bytes));
       for (std::size_t byte = 0; byte < bytes; ++byte)
         for (std::size_t i = first; i < end; ++i) out[byte * plane + i] = values[i * bytes + byte];
     }
@@ -74,9 +79,18 @@ void shuffle_bytes(const char* values, std::size_t count, std::size_t width, cha
 void unshuffle_bytes(const char* shuffled, std::size_t plane, std::size_t count, std::size_t width,
                      char* values) {
   with_width(width, [&](auto bytes) {
-    for (std::size_t i = 0; i < count; ++i)
-      for (std::size_t byte = 0; byte < bytes; ++byte)
-        values[i * bytes + byte] = shuffled[byte * plane + i];
+    for (std::size_t first = 0; first < count; first += block_of(bytes)) {
+      const std::size_t end = std::min(count, first + block_of(bytes));
+      if constexpr (std::is_same_v<decltype(bytes), std::size_t>) {  // of texts, which are long
+        for (std::size_t byte = 0; byte < bytes; ++byte)
+          for (std::size_t i = first; i < end; ++i)
+            values[i * bytes + byte] = shuffled[byte * plane + i];
+      } else {
+        for (std::size_t i = first; i < end; ++i)
+          for (std::size_t byte = 0; byte < bytes; ++byte)
+            values[i * bytes + byte] = shuffled[byte * plane + i];
+      }
+    }
   });
 }
 

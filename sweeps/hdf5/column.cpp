@@ -1,11 +1,8 @@
 #include "sweeps/hdf5/column.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <limits>
 #include <span>
-
-#include "sweeps/hdf5/chunks.hpp"
 
 namespace sweep {
 
@@ -13,8 +10,6 @@ namespace {
 
 // Level 1 compresses these tables within a few percent of level 4, in half the time.
 constexpr unsigned kGzipLevel = 1;
-// Two chunks of doubles, so that a chunk stays in memory until it is full.
-constexpr std::size_t kChunkCacheBytes = 2 * kChunkRows * sizeof(double);
 
 H5Type enum_type(const std::vector<std::string>& names) {
   H5Type type(H5Tenum_create(H5T_STD_I8LE), "create an enumeration");
@@ -38,32 +33,6 @@ hid_t number_type(const ColumnData& data) {
   return types[data.index()];
 }
 
-template <class T>
-void put(std::span<const T> values, std::size_t, char* out) {
-  if (!values.empty()) std::memcpy(out, values.data(), values.size_bytes());
-}
-
-void put(std::span<const std::string> values, std::size_t width, char* out) {
-  for (const std::string& value : values) {
-    const std::size_t kept = std::min(value.size(), width);
-    std::memcpy(out, value.data(), kept);
-    std::memset(out + kept, 0, width - kept);
-    out += width;
-  }
-}
-
-template <class T>
-void take(std::vector<T>& values, std::size_t, const char* bytes) {
-  if (!values.empty()) std::memcpy(values.data(), bytes, values.size() * sizeof(T));
-}
-
-void take(std::vector<std::string>& values, std::size_t width, const char* bytes) {
-  for (std::string& value : values) {
-    value.assign(bytes, std::find(bytes, bytes + width, '\0'));
-    bytes += width;
-  }
-}
-
 }  // namespace
 
 std::size_t text_width(const Column& column) {
@@ -80,10 +49,19 @@ H5Type stored_type(const Column& column, std::size_t width) {
   return {H5Tcopy(number_type(column.data)), "copy a type"};
 }
 
-void put_values(const Column& column, RowSlice rows, std::size_t width, char* out) {
-  std::visit(
-      [&](const auto& values) {
-        put(std::span(values).subspan(rows.first, rows.count), width, out);
+std::span<const char> stored_values(const Column& column, RowSlice rows, std::size_t width,
+                                    std::vector<char>& packed) {
+  return std::visit(
+      [&]<class T>(const std::vector<T>& all) -> std::span<const char> {
+        const std::span values = std::span(all).subspan(rows.first, rows.count);
+        if constexpr (std::is_same_v<T, std::string>) {
+          packed.assign(rows.count * width, '\0');
+          for (std::size_t i = 0; i < rows.count; ++i)
+            values[i].copy(packed.data() + i * width, width);
+          return packed;
+        } else {
+          return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+        }
       },
       column.data);
 }
@@ -100,13 +78,22 @@ ColumnData data_of(hid_t type, const std::string& name) {
   throw H5Error("the column " + name + " has a type that no table has");
 }
 
-ColumnData take_values(const ColumnData& like, std::size_t width, const char* bytes,
-                       std::size_t rows) {
+ColumnData values_from(const ColumnData& like, std::size_t width, std::size_t rows,
+                       const std::function<void(char*)>& fill) {
   return std::visit(
-      [&](const auto& values) -> ColumnData {
-        auto taken = std::decay_t<decltype(values)>(rows);
-        take(taken, width, bytes);
-        return taken;
+      [&]<class T>(const std::vector<T>&) -> ColumnData {
+        std::vector<T> values(rows);
+        if (rows == 0) return values;
+        if constexpr (std::is_same_v<T, std::string>) {
+          std::vector<char> packed(rows * width);
+          fill(packed.data());
+          const char* text = packed.data();
+          for (std::size_t i = 0; i < rows; ++i, text += width)
+            values[i].assign(text, std::find(text, text + width, '\0'));
+        } else {
+          fill(reinterpret_cast<char*>(values.data()));
+        }
+        return values;
       },
       like);
 }
@@ -151,9 +138,7 @@ H5Dataset create_column(hid_t group, const Column& column, hid_t type, hsize_t r
 }
 
 H5Dataset open_column(hid_t group, const std::string& name) {
-  const H5Properties access(H5Pcreate(H5P_DATASET_ACCESS), "make dataset access properties");
-  h5_check(H5Pset_chunk_cache(access.get(), 31, kChunkCacheBytes, 1.0), "set the chunk cache");
-  return {H5Dopen2(group, name.c_str(), access.get()), "open the column " + name};
+  return {H5Dopen2(group, name.c_str(), H5P_DEFAULT), "open the column " + name};
 }
 
 Column describe_column(hid_t dataset, hid_t type, const std::string& name) {
@@ -169,21 +154,6 @@ hsize_t rows_of(hid_t dataset) {
   const H5Space space(H5Dget_space(dataset), "get the space of a column");
   return static_cast<hsize_t>(
       h5_check(H5Sget_simple_extent_npoints(space.get()), "get the size of a column"));
-}
-
-std::vector<char> read_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows,
-                             const std::string& name, Crew* crew) {
-  if (rows == 0) return {};
-  if (const std::optional<ChunkShape> shape = chunk_shape(dataset, type))
-    if (auto read = read_rows(dataset, *shape, offset, rows, name, crew)) return std::move(*read);
-  std::vector<char> bytes(rows * H5Tget_size(type));
-  const H5Space file(H5Dget_space(dataset), "get the space of a column");
-  h5_check(H5Sselect_hyperslab(file.get(), H5S_SELECT_SET, &offset, nullptr, &rows, nullptr),
-           "select rows of a column");
-  const H5Space memory(H5Screate_simple(1, &rows, nullptr), "make a space of rows");
-  h5_check(H5Dread(dataset, type, memory.get(), file.get(), H5P_DEFAULT, bytes.data()),
-           "read the column " + name);
-  return bytes;
 }
 
 void resize(hid_t dataset, hsize_t rows) {

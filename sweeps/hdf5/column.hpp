@@ -1,5 +1,8 @@
 #pragma once
 // The layout of a column's values in a file and in packed memory.
+#include <functional>
+#include <span>
+#include <vector>
 
 #include "sweeps/hdf5/h5.hpp"
 
@@ -20,12 +23,14 @@ struct RowSlice {
   std::size_t first, count;
 };
 
-/// Copies the values to `out`, one after the other; truncates texts longer than `width`.
-void put_values(const Column& column, RowSlice rows, std::size_t width, char* out);
-/// The inverse, for values of the type that `like` has, each of `width` bytes if they are texts.
-/// Calls nothing of HDF5, nor does put_values().
-ColumnData take_values(const ColumnData& like, std::size_t width, const char* bytes,
-                       std::size_t rows);
+/// The values as they are stored, one after the other: those of the column, or, of texts, in
+/// `packed`. Truncates texts longer than `width`.
+std::span<const char> stored_values(const Column& column, RowSlice rows, std::size_t width,
+                                    std::vector<char>& packed);
+/// The inverse, for values of the type that `like` has, each of `width` bytes if they are texts:
+/// `fill(place)` writes the stored ones there. Calls nothing of HDF5, nor does stored_values().
+ColumnData values_from(const ColumnData& like, std::size_t width, std::size_t rows,
+                       const std::function<void(char*)>& fill);
 /// No values, of the type that this stored one is read as; `name` is for messages.
 ColumnData data_of(hid_t type, const std::string& name);
 
@@ -44,9 +49,6 @@ Column describe_column(hid_t dataset, hid_t type, const std::string& name);
 H5Properties chunked_layout(hsize_t chunk);
 
 hsize_t rows_of(hid_t dataset);
-/// Packed values [offset, offset + rows), which the crew unpacks; `name` is for messages.
-std::vector<char> read_bytes(hid_t dataset, hid_t type, hsize_t offset, hsize_t rows,
-                             const std::string& name, Crew* crew = nullptr);
 /// Sets the number of rows; new rows read as NaN, 0 or an empty text.
 void resize(hid_t dataset, hsize_t rows);
 

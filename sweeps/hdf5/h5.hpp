@@ -10,8 +10,6 @@
 
 namespace sweep {
 
-class Crew;
-
 /// An HDF5 call failed. what() gives the operation, the object, and HDF5's innermost reason.
 struct H5Error : std::runtime_error {
   using std::runtime_error::runtime_error;

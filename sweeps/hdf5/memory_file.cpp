@@ -12,7 +12,7 @@ MemoryH5::MemoryH5() : file_(create()) {}
 
 H5File MemoryH5::create() {
   silence_h5();
-  constexpr std::size_t kGrowth = std::size_t{4} << 20;
+  constexpr std::size_t kGrowth = std::size_t{1} << 20;  // HDF5 zeroes what it adds
   const H5Properties access = h5_access();
   H5FD_file_image_callbacks_t calls{};
   calls.image_realloc = grow;

@@ -44,12 +44,11 @@ H5Type row_type(const Table& table, const std::vector<Slot>& slots) {
 /// packed row has its values one after the other. Rows after the last are zero.
 std::vector<char> shuffled_rows(const Table& table, const std::vector<Slot>& slots, RowSlice rows,
                                 std::size_t chunk) {
-  std::vector<char> shuffled(chunk * row_bytes(slots)), values;
+  std::vector<char> shuffled(chunk * row_bytes(slots)), packed;
   for (std::size_t i = 0; i < slots.size(); ++i) {
     const auto [offset, bytes] = slots[i];
-    values.resize(rows.count * bytes);
-    put_values(table.columns[i], rows, bytes, values.data());
-    shuffle_bytes(values.data(), rows.count, bytes, shuffled.data() + offset * chunk, chunk);
+    shuffle_bytes(stored_values(table.columns[i], rows, bytes, packed).data(), rows.count, bytes,
+                  shuffled.data() + offset * chunk, chunk);
   }
   return shuffled;
 }
@@ -91,24 +90,24 @@ struct OpenTable {
     for (unsigned i = 0; i < columns; ++i) add_column(i, take_until(lines, '\n'));
   }
 
-  /// Calls `use` with the rows of a chunk after another, and the place of the first. The crew
-  /// unpacks some chunks at a time.
+  /// Calls `use` with the rows of a chunk after another, and the place of the first. Some
+  /// chunks are unpacked at a time.
   template <class Use>
-  void for_each_part(Crew* crew, const Use& use) const {
+  void for_each_part(int threads, const Use& use) const {
     constexpr std::size_t kChunksOfAThread = 8;
     if (rows == 0) return;
-    const std::optional<ChunkShape> shape = chunk_shape(dataset.get(), type.get());
-    if (!shape) throw H5Error("the table " + described.name + " has other filters");
-    const std::size_t at_once = crew == nullptr ? 1 : kChunksOfAThread * crew->size();
-    for (hsize_t first = 0; first < rows; first += at_once * shape->rows) {
+    const ChunkShape shape = chunk_shape(dataset.get(), type.get());
+    const std::size_t at_once =
+        threads == 1 ? 1 : kChunksOfAThread * static_cast<std::size_t>(threads);
+    for (hsize_t first = 0; first < rows; first += at_once * shape.rows) {
       std::vector<StoredChunk> stored;
-      for (hsize_t row = first; row < rows && stored.size() < at_once; row += shape->rows)
+      for (hsize_t row = first; row < rows && stored.size() < at_once; row += shape.rows)
         stored.push_back(read_chunk(dataset.get(), &row, described.name).value_or(StoredChunk()));
       std::vector<Table> parts(stored.size(), described);
-      in_parallel(stored.size(), crew, [&](std::size_t i) {
-        unpack(stored[i], *shape, std::min(shape->rows, rows - first - i * shape->rows), parts[i]);
+      in_parallel(stored.size(), threads, [&](std::size_t i) {
+        unpack(stored[i], shape, std::min(shape.rows, rows - first - i * shape.rows), parts[i]);
       });
-      for (std::size_t i = 0; i < parts.size(); ++i) use(parts[i], first + i * shape->rows);
+      for (std::size_t i = 0; i < parts.size(); ++i) use(parts[i], first + i * shape.rows);
     }
   }
 
@@ -128,14 +127,12 @@ struct OpenTable {
               Table& part) const {
     const auto shuffled = unpack_shuffled(stored, shape.bytes());
     if (!shuffled) throw H5Error("a chunk of " + part.name + " does not have its checksum");
-    std::vector<char> values;
     for (std::size_t i = 0; i < slots.size(); ++i) {
-      const auto [offset, bytes] = slots[i];
-      values.resize(count * bytes);
-      unshuffle_bytes(shuffled->data() + offset * shape.rows, shape.rows, count, bytes,
-                      values.data());
       ColumnData& data = part.columns[i].data;
-      data = take_values(data, bytes, values.data(), count);
+      data = values_from(data, slots[i].bytes, count, [&](char* values) {
+        unshuffle_bytes(shuffled->data() + slots[i].offset * shape.rows, shape.rows, count,
+                        slots[i].bytes, values);
+      });
     }
   }
 };
@@ -163,10 +160,10 @@ void write_packed_table(hid_t parent, const Table& table, std::size_t chunk_rows
   dataset.close_checked("close the table " + table.name);
 }
 
-Table read_packed_table(hid_t parent, const std::string& name, Crew* crew) {
+Table read_packed_table(hid_t parent, const std::string& name, int threads) {
   const OpenTable file(parent, name);
   Table table = file.described;
-  file.for_each_part(crew, [&](Table& part, std::size_t first) {
+  file.for_each_part(threads, [&](Table& part, std::size_t first) {
     if (part.rows() == file.rows) return std::swap(table, part);
     for (std::size_t i = 0; i < part.columns.size(); ++i) {
       ColumnData& data = table.columns[i].data;
@@ -181,7 +178,7 @@ bool packed_table_holds(hid_t parent, const Table& expected) {
   const OpenTable file(parent, expected.name);
   bool same = file.rows == expected.rows() && same_results(file.described, rows_in(expected, 0, 0));
   if (!same) return false;
-  file.for_each_part(nullptr, [&](const Table& part, std::size_t first) {
+  file.for_each_part(1, [&](const Table& part, std::size_t first) {
     same = same && same_results(part, rows_in(expected, first, part.rows()));
   });
   return same;

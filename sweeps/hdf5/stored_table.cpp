@@ -10,6 +10,7 @@ namespace {
 
 constexpr hsize_t kSmallestChunk = 64;
 constexpr hsize_t kChunkBytes = hsize_t{1} << 20;  // a chunk is packed and unpacked in memory
+constexpr hsize_t kWindowRows = 2 * kChunkRows;
 
 /// Rows of a chunk with values of this many bytes.
 std::size_t rows_of_chunk(std::size_t bytes) {
@@ -22,25 +23,14 @@ void write_column(hid_t group, const Column& column) {
   const std::size_t size = H5Tget_size(type.get());
   const std::size_t chunk = std::clamp<std::size_t>(rows, kSmallestChunk, rows_of_chunk(size));
   H5Dataset dataset = create_column(group, column, type.get(), rows, chunk);
-  const ChunkShape shape = chunk_shape(dataset.get(), type.get()).value();
-  std::vector<char> bytes;
+  const ChunkShape shape = chunk_shape(dataset.get(), type.get());
+  std::vector<char> packed;
   for (RowSlice slice{0, 0}; slice.first < rows; slice.first += chunk) {
     slice.count = std::min(chunk, rows - slice.first);
-    bytes.resize(slice.count * size);
-    put_values(column, slice, width, bytes.data());
-    write_chunk(dataset.get(), slice.first, pack_chunk(shape, bytes), column.name);
+    write_chunk(dataset.get(), slice.first,
+                pack_chunk(shape, stored_values(column, slice, width, packed)), column.name);
   }
   dataset.close_checked("close the column " + column.name);
-}
-
-Column read_column(hid_t group, const std::string& name) {
-  const H5Dataset dataset = open_column(group, name);
-  const H5Type type(H5Dget_type(dataset.get()), "get the type of the column " + name);
-  const hsize_t rows = rows_of(dataset.get());
-  Column column = describe_column(dataset.get(), type.get(), name);
-  const std::vector<char> bytes = read_bytes(dataset.get(), type.get(), 0, rows, name);
-  column.data = take_values(column.data, H5Tget_size(type.get()), bytes.data(), rows);
-  return column;
 }
 
 constexpr const char* kRow = "row";
@@ -60,14 +50,68 @@ void write_table(hid_t parent, const Table& table) {
   group.close_checked("close the table " + table.name);
 }
 
-Table read_table(hid_t parent, const std::string& name) {
-  const H5Group group(H5Gopen2(parent, name.c_str(), H5P_DEFAULT), "open the table " + name);
-  Table table{name, {}};
+StoredTable::StoredTable(hid_t parent, std::string name, int threads)
+    : name_(std::move(name)), threads_(threads) {
+  const H5Group group(H5Gopen2(parent, name_.c_str(), H5P_DEFAULT), "open the table " + name_);
   for (const std::string& column : read_texts_attribute(group.get(), "columns")) {
-    table.columns.push_back(read_column(group.get(), column));
+    H5Dataset dataset = open_column(group.get(), column);
+    H5Type type(H5Dget_type(dataset.get()), "get the type of the column " + column);
+    const hsize_t rows = rows_of(dataset.get());
+    columns_.push_back({column, std::move(dataset), std::move(type), rows});
+    if (rows != columns_.front().rows)
+      throw H5Error("the columns of the table " + name_ + " differ in length");
   }
-  static_cast<void>(table.rows());
+}
+
+Table StoredTable::read(hsize_t first, hsize_t count, std::string_view but) {
+  Table table{name_, {}};
+  for (Stored& column : columns_)
+    if (column.name != but) table.columns.push_back(values(column, first, count));
   return table;
+}
+
+Column StoredTable::read_column(const std::string& name, hsize_t first, hsize_t count) {
+  const auto found = std::ranges::find(columns_, name, &Stored::name);
+  if (found == columns_.end()) throw H5Error("the table " + name_ + " has no column " + name);
+  return values(*found, first, count);
+}
+
+/// Rows that are read ahead cost nothing where they cannot be read.
+Column StoredTable::values(Stored& column, hsize_t first, hsize_t count) const {
+  const std::string name = name_ + "/" + column.name;
+  if (first > column.rows || count > column.rows - first)
+    throw H5Error("the column " + name + " is shorter than its cells say");
+  if (!column.described)
+    column.described = describe_column(column.dataset.get(), column.type.get(), column.name);
+  Column result = *column.described;
+  const std::size_t size = H5Tget_size(column.type.get());
+  const auto read = [&](hsize_t from, hsize_t rows, char* out) {
+    read_rows(column.dataset.get(), column.type.get(), from, rows, out, name, threads_);
+  };
+  const auto fill = [&](char* out) {
+    if (count > kWindowRows) return read(first, count, out);  // as few cells have; not kept
+    const hsize_t window_end = column.window_start + column.window.size() / size;
+    if (first < column.window_start || first + count > window_end) {
+      column.window_start = first - first % kChunkRows;
+      const hsize_t ahead =
+          std::min(first - column.window_start + kWindowRows, column.rows - column.window_start);
+      try {
+        column.window.resize(ahead * size);
+        read(column.window_start, ahead, column.window.data());
+      } catch (const H5Error&) {
+        column.window.clear();
+        return read(first, count, out);
+      }
+    }
+    std::copy_n(column.window.data() + (first - column.window_start) * size, count * size, out);
+  };
+  result.data = values_from(result.data, size, count, fill);
+  return result;
+}
+
+Table read_table(hid_t parent, const std::string& name) {
+  StoredTable table(parent, name);
+  return table.read(0, table.rows());
 }
 
 void create_row_dimension(hid_t group, hsize_t rows, const std::vector<std::string>& columns) {

@@ -1,7 +1,5 @@
 #include "sweeps/upkeep/check.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 
 #include "sweeps/archive/errors.hpp"
@@ -64,10 +62,10 @@ void check_enumerations(const Table& table, const std::string& cell, Problems& p
   }
 }
 
-void check_rows(CellLoader& tables, const CellRecord& cell, Problems& problems) {
+void check_rows(CellTables& tables, const CellRecord& cell, Problems& problems) {
   const ShardContents contents = tables.load(cell);
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
-    const std::vector<std::int32_t> numbers = tables.table(i).cell_numbers(cell.rows[i]);
+    const std::vector<std::int32_t> numbers = tables.cell_numbers(i, cell.rows[i]);
     if (std::count(numbers.begin(), numbers.end(), cell.index) !=
         static_cast<std::ptrdiff_t>(numbers.size())) {
       problems.push_back(name_of(cell) + ": its rows in the table " + std::string(kCellTables[i]) +
@@ -94,32 +92,26 @@ void check_shards(const std::string& archive, const std::vector<CellRecord>& cel
   }
 }
 
-/// Checks the spare copy and every chunk. Throws H5Error.
-void check_storage(hid_t file) {
-  check_spare(file);
-  check_chunks(file);
-}
-
 }  // namespace
 
 Problems check_archive(const std::string& path) {
   check_is_file(path);
   Problems problems;
   try {
-    const OpenArchive archive = open_archive_file(path);
+    OpenArchive archive = open_archive_file(path);
     check_identity(archive, problems);
     try {
-      check_storage(archive.file.get());
+      check_spare(archive.file.get());
+      check_chunks(archive.file.get());
     } catch (const H5Error& error) {
       problems.push_back(path + " is damaged: " + error.what());
     }
-    CellLoader tables(archive.file.get());
     for (std::size_t i = 0; i < kCellTables.size(); ++i) {
-      check_ranges(archive.index.cells, i, tables.table(i).rows(), problems);
+      check_ranges(archive.index.cells, i, archive.tables.rows(i), problems);
     }
     for (const CellRecord& cell : archive.index.cells) {
       try {
-        check_rows(tables, cell, problems);
+        check_rows(archive.tables, cell, problems);
       } catch (const H5Error& error) {
         problems.push_back(name_of(cell) + ": " + error.what());
       }
@@ -131,20 +123,6 @@ Problems check_archive(const std::string& path) {
     problems.push_back(path + " is damaged: " + error.what());
   }
   return problems;
-}
-
-std::string damage_in(const std::string& path) {
-  if (::access(path.c_str(), R_OK) != 0) return "";
-  try {
-    const OpenArchive archive = open_archive_file(path);
-    check_storage(archive.file.get());
-    const CellLoader tables(archive.file.get());
-    return "";
-  } catch (const H5Error& error) {
-    return path + " is damaged: " + error.what();
-  } catch (const ArchiveDamaged& error) {
-    return error.what();
-  }
 }
 
 }  // namespace sweep

@@ -12,10 +12,6 @@ namespace sweep {
 /// stored number is as its cell recorded it. Throws FileError when there is no such file.
 std::vector<std::string> check_archive(const std::string& path);
 
-/// Returns the damage that keeps a run from resuming an archive. "" if the archive opens, its
-/// tables are described as written and every chunk is whole, or if nothing readable is at the path.
-std::string damage_in(const std::string& path);
-
 /// What is compared of two archives: all results; or what does not depend on time, which is cells
 /// with status and notes, and what each job and turn asked and was answered, row by row of the same
 /// turn.

@@ -72,7 +72,8 @@ class Source {
   }
   /// The cell with its rows, if they match its digest.
   std::optional<ShardContents> whole(const CellRecord& cell) {
-    std::optional<ShardContents> contents = unless_damaged([&] { return tables_->load(cell); });
+    std::optional<ShardContents> contents =
+        unless_damaged([&] { return archive_->tables.load(cell); });
     if (contents && content_digest(cell, std::as_const(*contents).tables()) != cell.digest)
       contents.reset();
     return contents;
@@ -94,9 +95,6 @@ class Source {
  private:
   void open(const std::string& path) {
     archive_ = unless_damaged([&] { return open_archive_file(path); });
-    if (archive_ &&
-        !unless_damaged([&] { return tables_.emplace(archive_->file.get()).table(0).rows(); }))
-      archive_.reset();
     if (!archive_) return;
     for (const CellRecord& cell : archive_->index.cells)
       rows_.emplace(cell.key, static_cast<std::size_t>(cell.index));
@@ -120,7 +118,6 @@ class Source {
 
   std::string path_;
   std::optional<OpenArchive> archive_;
-  std::optional<CellLoader> tables_;
   std::map<std::string, std::size_t> rows_;  // by key
   std::vector<LostRows> lost_;
 };

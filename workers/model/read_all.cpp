@@ -25,7 +25,7 @@ void read_all(const WeightSource& source, const WeightLayout& layout, DType type
   if (out.size() < static_cast<std::size_t>(layout.bytes))
     throw std::invalid_argument("the buffer for all weights is smaller than their layout");
   const std::vector<std::size_t> order = by_falling_size(layout);
-  sweep::Crew(threads).share(order.size(), [&](std::size_t i) {
+  sweep::in_parallel(order.size(), threads, [&](std::size_t i) {
     const Parameter& parameter = layout.parameters[order[i]];
     const auto bytes = static_cast<std::size_t>(parameter.elements() * size_of(type));
     source.read(parameter, type, out.subspan(static_cast<std::size_t>(parameter.offset), bytes));

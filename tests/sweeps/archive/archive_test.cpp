@@ -168,7 +168,7 @@ TEST_CASE("a shard of megabytes, whose tables are read one at a time, loses no r
   ArchiveReader reader(world.path());
   CHECK(same_results(reader.load_table(0, "steps"), large.result.steps));
   CHECK(same_results(reader.load_table(0, "jobs"), large.result.jobs));
-  const auto& tok = reader.cells()[0].histograms.tok;
+  const auto tok = reader.cells()[0].histograms.tok();
   CHECK(std::accumulate(tok.begin(), tok.end(), std::int64_t{0}) == 100'000);
 }
 

@@ -61,11 +61,23 @@ TEST_CASE("rows that cannot be read are damage of their archive, and its index c
   CHECK(check_archive(world.path()).size() == 3);  // the table, and both cells in the chunk
 }
 
-TEST_CASE("a run that would add to a damaged chunk says so, and changes nothing", "[archive]") {
+TEST_CASE("an archive with a damaged chunk is refused before a run, and left as it is",
+          "[archive]") {
   ArchiveWorld world(3);
   damaged(world);
+  const std::string before = file_bytes(world.path());
+  CHECK_THAT(error_of<ArchiveDamaged>([&] { world.open(); }),
+             Contains("results.h5 is damaged: the dataset steps/n_tok is not whole"));
+  CHECK(file_bytes(world.path()) == before);
+}
+
+TEST_CASE("a merge that would copy a damaged chunk says so, and changes nothing", "[archive]") {
+  ArchiveWorld world(3);
+  world.open();
+  world.run_all({0, 1});
   world.open();
   world.commit(2);
+  damage_chunk(world.path(), "steps/n_tok");
   const std::string before = file_bytes(world.path());
   CHECK_THAT(error_of<ArchiveDamaged>([&] { world.archive().finalize(); }),
              Contains("results.h5 is damaged: cannot read the column steps/n_tok"));

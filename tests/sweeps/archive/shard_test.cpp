@@ -49,9 +49,9 @@ TEST_CASE("a shard gives back everything that a cell left behind", "[archive]") 
   CHECK(read.result.figures.at(1).is_volatile);
   CHECK(read.result.figures.at(0).unit == "s");
   CHECK(read.result.notes.at(0).text == "auto");
-  const auto& tok = read.record.histograms.tok;
+  const auto tok = read.record.histograms.tok();
   CHECK(std::accumulate(tok.begin(), tok.end(), std::int64_t{0}) == 23);
-  CHECK(read.record.histograms.dur[13] == 23);  // 2^-7 s to 2^-6 s
+  CHECK(read.record.histograms.dur()[13] == 23);  // 2^-7 s to 2^-6 s
 }
 
 TEST_CASE("a shard has tables of KV accesses if its cell logged any, and gives them back",

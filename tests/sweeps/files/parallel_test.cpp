@@ -11,11 +11,9 @@ using namespace sweep;
 
 TEST_CASE("every piece of parallel work is done once, on any number of threads") {
   for (const int threads : {0, 1, 2, 7}) {
-    Crew crew(threads);
-    CHECK(crew.size() == static_cast<std::size_t>(std::max(threads, 1)));
     for (const std::size_t count : {0, 1, 2, 100}) {
       std::vector<std::atomic<int>> done(count);
-      crew.share(count, [&](std::size_t i) { ++done[i]; });
+      in_parallel(count, threads, [&](std::size_t i) { ++done[i]; });
       CHECK(std::all_of(done.begin(), done.end(), [](const auto& each) { return each == 1; }));
     }
   }
@@ -23,15 +21,13 @@ TEST_CASE("every piece of parallel work is done once, on any number of threads")
 
 TEST_CASE("an error in one piece of parallel work ends all of it") {
   for (const int threads : {1, 4}) {
-    Crew crew(threads);
     std::atomic<int> done = 0;
-    CHECK_THROWS_WITH(crew.share(1000,
-                                 [&](std::size_t i) {
-                                   if (i == 3) throw std::runtime_error("piece 3");
-                                   ++done;
-                                 }),
+    CHECK_THROWS_WITH(in_parallel(1000, threads,
+                                  [&](std::size_t i) {
+                                    if (i == 3) throw std::runtime_error("piece 3");
+                                    ++done;
+                                  }),
                       "piece 3");
     CHECK(done < 1000);
-    crew.share(10, [&](std::size_t) { ++done; });  // and the crew goes on
   }
 }

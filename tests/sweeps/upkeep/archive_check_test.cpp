@@ -88,7 +88,6 @@ TEST_CASE("what a reader makes of an archive with flipped bits is right, or refu
     byte = static_cast<char>(byte ^ 1 << random() % 8);
     std::ofstream(world.path(), std::ios::binary) << damaged;
     const bool is_whole = check_archive(world.path()).empty();
-    CHECK(is_whole >= damage_in(world.path()).empty());
     try {
       const auto differences = archive_differences(world.path(), intact);
       CHECK(differences.empty());
@@ -211,7 +210,6 @@ TEST_CASE("a description that another program changed is reported, though its ch
     file.close_checked("close " + world.path());
   }
   CHECK_THAT(world.problems(), Contains("it has no spare copy at its end"));
-  CHECK_THAT(damage_in(world.path()), Contains("has no spare copy at its end"));
 }
 
 TEST_CASE("an archive that lost its end is refused by whatever opens it", "[archive]") {
@@ -219,17 +217,8 @@ TEST_CASE("an archive that lost its end is refused by whatever opens it", "[arch
   std::filesystem::resize_file(world.path(), std::filesystem::file_size(world.path()) - 500);
   const std::string refused = "spare copy at its end";
   CHECK_THAT(world.problems(), Contains(refused));
-  CHECK_THAT(damage_in(world.path()), Contains(refused));
   CHECK_THAT(error_of<ArchiveDamaged>([&] { ArchiveReader(world.path()); }), Contains(refused));
   CHECK_THAT(error_of<ArchiveDamaged>([&] { world.open(); }), Contains(refused));
-}
-
-TEST_CASE("what keeps a run from going on with an archive shows before it starts", "[archive]") {
-  const Finished world;
-  CHECK(damage_in(world.path()).empty());
-  CHECK(damage_in(world.path() + ".none").empty());
-  std::filesystem::resize_file(world.path(), 3000);
-  CHECK_THAT(damage_in(world.path()), Contains("is damaged"));
 }
 
 TEST_CASE("a key that leads out of the folder of shards is refused", "[archive]") {

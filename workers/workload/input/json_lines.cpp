@@ -139,7 +139,7 @@ std::optional<std::string_view> LineReader::next() {
 
 void check_json(std::string_view text, const InputPlace& place) {
   try {
-    sweep::check_json<nlohmann::json>(text);
+    sweep::strict_json(text, false);
   } catch (const sweep::JsonRefused& refused) {
     // The library's message begins with its own position, followed by the cause.
     const std::string_view what = refused.what();
