@@ -14,9 +14,11 @@
 
 #include "sweeps/archive/format.hpp"
 #include "sweeps/archive/histograms.hpp"
+#include "sweeps/archive/tables.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/twofold.hpp"
 #include "sweeps/hdf5/codec.hpp"
+#include "sweeps/hdf5/column.hpp"
 #include "sweeps/hdf5/h5.hpp"
 #include "sweeps/hdf5/memory_file.hpp"
 #include "sweeps/hdf5/packed_table.hpp"
@@ -123,6 +125,10 @@ ArchiveIndex index_in(hid_t file) {
   return index;
 }
 
+std::span<const unsigned char> bytes_of(std::string_view chunk) {
+  return {reinterpret_cast<const unsigned char*>(chunk.data()), chunk.size()};
+}
+
 /// Finds chunks by what identifies them.
 class ChunkFinder {
  public:
@@ -151,38 +157,12 @@ class ChunkFinder {
   std::string_view place(const ChunkSum& chunk) const {
     return wanted_.at(static_cast<std::uint32_t>(chunk.sum)).at(chunk.bytes);
   }
-  static std::span<const unsigned char> bytes_of(std::string_view chunk) {
-    return {reinterpret_cast<const unsigned char*>(chunk.data()), chunk.size()};
-  }
 
  private:
   std::string_view archive_;
   std::bitset<65536> likely_;
   std::unordered_map<std::uint32_t, std::map<std::int32_t, std::string_view>> wanted_;
 };
-
-/// Writes a column from the chunks that were found, and adds the rows of the others to `lost`.
-void rebuild_column(hid_t group, const StoredColumn& stored, const ChunkFinder& found,
-                    std::vector<LostRows>& lost) {
-  const H5Type type = stored_type(stored.column, stored.width);
-  H5Dataset dataset = create_column(group, stored.column, type.get(),
-                                    static_cast<hsize_t>(stored.rows), kChunkRows);
-  const auto table = std::ranges::find(kCellTables, stored.table) - kCellTables.begin();
-  std::int64_t row = 0;
-  for (const ChunkSum& chunk : stored.chunks) {
-    const std::string_view place = chunk.bytes > 0 ? found.place(chunk) : std::string_view();
-    const auto rows = std::min(stored.rows - row, static_cast<std::int64_t>(kChunkRows));
-    if (!place.empty()) {
-      const auto bytes = ChunkFinder::bytes_of(place);
-      write_chunk(dataset.get(), static_cast<hsize_t>(row), {bytes.begin(), bytes.end()},
-                  stored.column.name);
-    } else if (chunk.bytes > 0) {
-      lost.push_back({static_cast<std::size_t>(table), stored.column.name, {row, rows}});
-    }
-    row += rows;
-  }
-  dataset.close_checked("close the column " + stored.column.name);
-}
 
 }  // namespace
 
@@ -225,40 +205,90 @@ void check_spare(hid_t file) {
   if (!bytes || twofold(*bytes) != both) throw H5Error("the spare copy at its end is not whole");
 }
 
-std::optional<Spare> read_spare(std::string_view archive) {
-  const std::optional<std::string> bytes = untwofold(archive);
-  if (!bytes) return std::nullopt;
+SpareTables::SpareTables(std::string archive) : archive_(std::move(archive)) {
+  const std::optional<std::string> bytes = untwofold(archive_);
+  if (!bytes) throw H5Error("there is no spare copy");
   const H5File file = open_h5_bytes(*bytes, "the spare copy");
-  return Spare{index_in(file.get()), columns_in(file.get())};
+  index_ = index_in(file.get());
+  for (StoredColumn& stored : columns_in(file.get())) {
+    const auto table = std::ranges::find(kCellTables, stored.table) - kCellTables.begin();
+    columns_.push_back({std::move(stored), static_cast<std::size_t>(table), {}, {}, {}});
+  }
+  ChunkFinder finder(archive_);
+  for (const Found& column : columns_)
+    for (const ChunkSum& chunk : column.stored.chunks)
+      if (chunk.bytes > 0) finder.want(chunk);
+  finder.look();
+  for (Found& column : columns_)
+    for (const ChunkSum& chunk : column.stored.chunks)
+      column.chunks.push_back(chunk.bytes > 0 ? finder.place(chunk) : std::string_view());
 }
 
-std::vector<LostRows> rebuild(const Spare& spare, std::string_view archive,
-                              const std::string& target) {
-  ChunkFinder chunks(archive);
-  for (const StoredColumn& column : spare.columns)
-    for (const ChunkSum& chunk : column.chunks)
-      if (chunk.bytes > 0) chunks.want(chunk);
-  chunks.look();
-  std::vector<LostRows> lost;
-  H5File file = create_h5(target);
-  std::array<RowRange, kCellTables.size()> rows;
+ShardContents SpareTables::load(const CellRecord& cell) {
+  ShardContents contents;
+  contents.record = cell;
+  contents.result.figures = cell.figures;
+  contents.result.notes = cell.notes;
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
-    H5Group group = create_group(file.get(), std::string(kCellTables[i]));
-    Texts names;
-    for (const StoredColumn& column : spare.columns) {
-      if (column.table != kCellTables[i]) continue;
-      rebuild_column(group.get(), column, chunks, lost);
-      names.push_back(column.column.name);
-      rows[i].rows = column.rows;
-    }
-    write_attribute(group.get(), "columns", names);
-    create_row_dimension(group.get(), static_cast<hsize_t>(rows[i].rows), names);
-    group.close_checked("close the table " + std::string(kCellTables[i]));
+    Table rows{std::string(kCellTables[i]), {}};
+    for (Found& column : columns_)
+      if (column.table == i && column.stored.column.name != "cell")
+        rows.columns.push_back(values(column, cell.rows[i]));
+    add_missing_columns(rows, described_table(rows.name));
+    *contents.tables()[i] = std::move(rows);
   }
-  write_index(file.get(), spare.index, rows);
-  file.close_checked("close " + target);
-  append_spare(target, spare.index, spare.columns);
-  return lost;
+  return contents;
+}
+
+std::string SpareTables::damage_of(const CellRecord& cell) const {
+  std::string names;
+  for (const Found& column : columns_) {
+    const RowRange own = cell.rows[column.table];
+    bool lost = false;
+    for (auto at = static_cast<std::size_t>(own.offset) / kChunkRows;
+         own.rows > 0 && at < column.chunks.size() &&
+         at * kChunkRows < static_cast<std::size_t>(own.offset + own.rows);
+         ++at)
+      lost = lost || (column.stored.chunks[at].bytes > 0 && column.chunks[at].empty());
+    if (lost)
+      names += (names.empty() ? "" : ", ") + column.stored.table + '/' + column.stored.column.name;
+  }
+  return names;
+}
+
+Column SpareTables::values(Found& column, RowRange range) {
+  const StoredColumn& stored = column.stored;
+  if (range.offset < 0 || range.rows < 0 || range.offset > stored.rows - range.rows)
+    throw H5Error("the column " + stored.column.name + " is shorter than its cells say");
+  Column result = stored.column;
+  const auto end = static_cast<std::size_t>(range.offset + range.rows);
+  for (auto row = static_cast<std::size_t>(range.offset); row < end;) {
+    const std::size_t at = row / kChunkRows, in_chunk = row % kChunkRows,
+                      count = std::min<std::size_t>(end - row, kChunkRows - in_chunk);
+    if (stored.chunks.at(at).bytes == 0) {
+      fill_up(result.data, result.size() + count);
+    } else {
+      const char* shuffled = unpacked(column, at) + in_chunk;
+      append_values(result.data, values_from(result.data, stored.width, count, [&](char* out) {
+                      unshuffle_bytes(shuffled, kChunkRows, count, stored.width, out);
+                    }));
+    }
+    row += count;
+  }
+  return result;
+}
+
+/// The shuffled bytes of a chunk; keeps those of the last.
+const char* SpareTables::unpacked(Found& column, std::size_t chunk) {
+  if (column.last != chunk) {
+    column.last.reset();
+    auto shuffled =
+        unpack_shuffled(bytes_of(column.chunks[chunk]), kChunkRows * column.stored.width);
+    if (!shuffled) throw H5Error("a chunk of " + column.stored.column.name + " is lost");
+    column.shuffled = std::move(*shuffled);
+    column.last = chunk;
+  }
+  return column.shuffled.data();
 }
 
 }  // namespace sweep

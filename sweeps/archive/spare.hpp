@@ -20,22 +20,34 @@ void append_spare(const std::string& path, const ArchiveIndex& index,
 /// Throws H5Error unless the open file has its spare copy, whole. Archives of schema 1 have none.
 void check_spare(hid_t file);
 
-struct Spare {
-  ArchiveIndex index;
-  std::vector<StoredColumn> columns;
-};
-/// Of the bytes of an archive; empty if both pieces of a part are lost, or there are none.
-std::optional<Spare> read_spare(std::string_view archive);
+/// The cells of a damaged archive, by its spare copy and the chunks in its bytes, wherever they
+/// are.
+class SpareTables {
+ public:
+  /// Throws H5Error if a part of the spare copy is lost in both of its places, or there is none.
+  explicit SpareTables(std::string archive_bytes);
+  SpareTables(const SpareTables&) = delete;
+  SpareTables& operator=(const SpareTables&) = delete;
+  const ArchiveIndex& index() const { return index_; }
+  /// A cell with its rows. Throws H5Error if they are in a chunk that was not found.
+  ShardContents load(const CellRecord& cell);
+  /// The columns of which it lacks rows: "steps/n_tok, turns/job".
+  std::string damage_of(const CellRecord& cell) const;
 
-/// Rows of a column that are in no chunk that was found.
-struct LostRows {
-  std::size_t table;  // in kCellTables
-  std::string column;
-  RowRange rows;
+ private:
+  struct Found {
+    StoredColumn stored;
+    std::size_t table;                     // in kCellTables
+    std::vector<std::string_view> chunks;  // of archive_; empty if not found
+    std::optional<std::size_t> last;       // chunk that was unpacked
+    std::vector<char> shuffled;            // its bytes
+  };
+  static Column values(Found& column, RowRange range);
+  static const char* unpacked(Found& column, std::size_t chunk);
+
+  std::string archive_;
+  ArchiveIndex index_;
+  std::vector<Found> columns_;
 };
-/// Writes the archive again from its spare copy and the chunks in its bytes, wherever they are.
-/// Lost rows read as NaN, 0 or an empty text.
-std::vector<LostRows> rebuild(const Spare& spare, std::string_view archive,
-                              const std::string& target);
 
 }  // namespace sweep

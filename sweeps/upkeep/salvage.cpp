@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -24,24 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A private folder, removed at the end of the scope.
-class WorkFolder {
- public:
-  explicit WorkFolder(const std::string& beside) : path_(temporary_name(beside)) {
-    FileOps().make_folder(path_);
-  }
-  ~WorkFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  WorkFolder(const WorkFolder&) = delete;
-  WorkFolder& operator=(const WorkFolder&) = delete;
-  std::string file(const std::string& name) const { return path_ + "/" + name; }
-
- private:
-  std::string path_;
-};
-
 /// Runs `read`; nothing where it finds damage.
 template <class Read>
 auto unless_damaged(Read read) -> std::optional<decltype(read())> {
@@ -54,81 +37,62 @@ auto unless_damaged(Read read) -> std::optional<decltype(read())> {
   return std::nullopt;
 }
 
-/// An archive that results may be in: itself, or rebuilt from its spare copy.
+/// An archive that results may be in, read by HDF5 or, if it is damaged, by its spare copy.
 class Source {
  public:
-  /// `rebuilt` is the name of a file that must not exist.
-  Source(std::string path, const std::string& rebuilt) : path_(std::move(path)) {
-    if (is_whole()) return;
-    archive_.reset();
-    if (!unless_damaged([&] { return rebuild_in(rebuilt); })) open(path_);
+  explicit Source(std::string path) : path_(std::move(path)) {
+    archive_ = unless_damaged([&] { return open_archive_file(path_); });
+    if (!is_whole())
+      spare_ = unless_damaged([&] {
+                 return std::make_unique<SpareTables>(file_bytes(path_));
+               }).value_or(nullptr);
+    if (index() == nullptr) return;
+    for (const CellRecord& cell : index()->cells)
+      rows_.emplace(cell.key, static_cast<std::size_t>(cell.index));
   }
   const std::string& path() const { return path_; }
   /// Null if its list of cells cannot be read.
-  const ArchiveIndex* index() const { return archive_ ? &archive_->index : nullptr; }
+  const ArchiveIndex* index() const {
+    if (spare_) return &spare_->index();
+    return archive_ ? &archive_->index : nullptr;
+  }
   const CellRecord* find(const std::string& key) const {
     const auto at = rows_.find(key);
-    return at == rows_.end() ? nullptr : &archive_->index.cells[at->second];
+    return at == rows_.end() ? nullptr : &index()->cells[at->second];
   }
   /// The cell with its rows, if they match its digest.
   std::optional<ShardContents> whole(const CellRecord& cell) {
     std::optional<ShardContents> contents =
-        unless_damaged([&] { return archive_->tables.load(cell); });
+        unless_damaged([&] { return spare_ ? spare_->load(cell) : archive_->tables.load(cell); });
     if (contents && content_digest(cell, std::as_const(*contents).tables()) != cell.digest)
       contents.reset();
     return contents;
   }
-  /// The damaged columns that have rows of the cell: "steps/n_tok, turns/job".
   std::string damage_of(const CellRecord& cell) const {
-    std::string columns;
-    for (const LostRows& lost : lost_) {
-      const RowRange& own = cell.rows[lost.table];
-      const bool apart = own.rows == 0 || own.offset + own.rows <= lost.rows.offset ||
-                         lost.rows.offset + lost.rows.rows <= own.offset;
-      const std::string name = std::string(kCellTables[lost.table]) + '/' + lost.column;
-      if (!apart && columns.find(name) == std::string::npos)
-        columns += (columns.empty() ? "" : ", ") + name;
-    }
-    return columns;
+    return spare_ ? spare_->damage_of(cell) : "";
   }
 
  private:
-  void open(const std::string& path) {
-    archive_ = unless_damaged([&] { return open_archive_file(path); });
-    if (!archive_) return;
-    for (const CellRecord& cell : archive_->index.cells)
-      rows_.emplace(cell.key, static_cast<std::size_t>(cell.index));
-  }
-  bool is_whole() {
-    open(path_);
+  bool is_whole() const {
     return archive_ && unless_damaged([&] {
              check_spare(archive_->file.get());
              check_chunks(archive_->file.get());
              return true;
            });
   }
-  bool rebuild_in(const std::string& rebuilt) {
-    const std::string bytes = file_bytes(path_);
-    const std::optional<Spare> spare = read_spare(bytes);
-    if (!spare) throw H5Error("there is no spare copy");
-    lost_ = rebuild(*spare, bytes, rebuilt);
-    open(rebuilt);
-    return true;
-  }
 
   std::string path_;
   std::optional<OpenArchive> archive_;
+  std::unique_ptr<SpareTables> spare_;
   std::map<std::string, std::size_t> rows_;  // by key
-  std::vector<LostRows> lost_;
 };
 
 /// The archive, what it was before, and the shards beside it.
 class Sources {
  public:
-  Sources(const std::string& path, const WorkFolder& work) : folder_(path + ".d") {
+  explicit Sources(const std::string& path) : folder_(path + ".d") {
     for (const std::string& each : {path, path + ".prev"})
-      if (fs::exists(each))
-        archives_.emplace_back(each, work.file(std::to_string(archives_.size())));
+      if (fs::exists(each)) archives_.emplace_back(each);
     constexpr std::size_t kKeyDigits = 64;
     ShardRecords records;
     for (const std::string& name : names_in(folder_)) {
@@ -218,8 +182,7 @@ class Sources {
 };
 
 Salvage salvage_into(const std::string& path, const std::string& target) {
-  const WorkFolder work(target);
-  Sources sources(path, work);
+  Sources sources(path);
   ArchiveIndex index = sources.plan();
   if (index.cells.empty()) {
     throw ArchiveDamaged("nothing can be saved of " + path + ", " + path + ".prev and " + path +

@@ -14,10 +14,9 @@ struct Salvage {
 
 /// Writes every intact result to `target`, which must not exist. Sources are the archive `path`,
 /// its previous version "<path>.prev", and the shards beside it; all are only read. A result is
-/// intact when its rows match their digest. The first readable record of a cell counts. Reads in
-/// child processes, since HDF5 may crash on damaged bytes. Throws ArchiveDamaged when nothing can
-/// be saved, ArchiveInUse while a driver has the archive open, ArchiveWriteFailed, and FileError
-/// when there is no such archive or the target exists.
+/// intact when its rows match their digest. The first readable record of a cell counts. Throws
+/// ArchiveDamaged when nothing can be saved, ArchiveInUse while a driver has the archive open,
+/// ArchiveWriteFailed, and FileError when there is no such archive or the target exists.
 Salvage salvage_archive(const std::string& path, const std::string& target);
 
 }  // namespace sweep
