@@ -145,6 +145,11 @@ std::map<std::string, double> by_gpu(const sweep::ParamMap& params, const std::s
 
 }  // namespace
 
+std::string value_text(const sweep::Value& value) {
+  const double number = number_in(value);
+  return std::isnan(number) ? sweep::bare_text(value) : exact_number(number);
+}
+
 bool CapacityRules::is_own(const std::string& axis) const {
   return axis == load || (axis == kSeedAxis && !workload_seeds.empty());
 }
@@ -153,9 +158,7 @@ std::string CapacityRules::place_name(const sweep::AxisValues& axes) const {
   std::vector<std::string> texts;
   for (const auto& [axis, value] : axes) {
     if (is_own(axis)) continue;
-    const double number = number_in(value);
-    texts.push_back(axis + '=' +
-                    (std::isnan(number) ? sweep::bare_text(value) : exact_number(number)));
+    texts.push_back(axis + '=' + value_text(value));
   }
   return sweep::joined(texts, " ");
 }
@@ -325,7 +328,7 @@ Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capa
     if (rules.slos.size() > 1) row.push_back(each.slo->name);
     for (const std::string& axis : axes) {
       const sweep::Value* value = sweep::value_on(each.place->axes, axis);
-      row.push_back(value == nullptr ? "-" : sweep::bare_text(*value));
+      row.push_back(value == nullptr ? "-" : value_text(*value));
     }
     const std::string verdict = each.verdict(rules);
     row.push_back(verdict.empty() ? estimate_text(each.load) : verdict);

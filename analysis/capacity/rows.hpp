@@ -93,6 +93,9 @@ std::optional<Ratio> over_fcfs(const CapacityRules& rules, const Capacity& capac
 /// A line for each capacity.
 Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capacities);
 
+/// The value as a text; numbers as they are written shortest, 64 for 64.0.
+std::string value_text(const sweep::Value& value);
+
 /// "84.2 (79.1 to 89.6)"
 std::string estimate_text(const Estimate& estimate);
 

@@ -34,12 +34,12 @@ bool is_wide(const Estimate& capacity, const std::vector<double>& loads) {
 }
 
 SeedAnswers search_seed(const SearchRules& rules, int seed, std::size_t start, RowSearch& row,
-                        const Answer& answer) {
+                        const MeetsAt& meets) {
   SeedAnswers answers;
   while (const auto load = next_load(answers, start, rules.loads)) {
     const Question question{*load, seed};
     row.asked.push_back(question);
-    const std::optional<bool> met = answer(question);
+    const std::optional<bool> met = meets(question);
     if (!met) {
       row.open.push_back(question);
       break;
@@ -134,13 +134,13 @@ BySeed RowSearch::capacities(const SearchRules& rules) const {
   return capacities;
 }
 
-RowSearch search_row(const SearchRules& rules, const Answer& answer) {
+RowSearch search_row(const SearchRules& rules, const MeetsAt& meets) {
   RowSearch row;
   std::size_t start = 0;
   for (int seeds = seeds_of_next_round(0, rules.most_seeds);;) {
     while (static_cast<int>(row.seeds.size()) < seeds)
       row.seeds.push_back(
-          search_seed(rules, static_cast<int>(row.seeds.size()), start, row, answer));
+          search_seed(rules, static_cast<int>(row.seeds.size()), start, row, meets));
     if (!row.is_over() || row.none_meets() || row.all_meet(rules)) return row;
     const Estimate capacity = mean_of(row.capacities(rules));
     if (seeds >= rules.most_seeds || !is_wide(capacity, rules.loads)) return row;

@@ -50,7 +50,7 @@ struct Question {
 };
 
 /// Whether the load meets the objective on this seed; none: not known.
-using Answer = std::function<std::optional<bool>(const Question&)>;
+using MeetsAt = std::function<std::optional<bool>(const Question&)>;
 
 /// The search for one row so far.
 struct RowSearch {
@@ -66,7 +66,7 @@ struct RowSearch {
 
 /// Searches on three seeds, and on more of them while the 95 % interval of the capacity reaches
 /// further than one load; these start where the first three ended.
-RowSearch search_row(const SearchRules& rules, const Answer& answer);
+RowSearch search_row(const SearchRules& rules, const MeetsAt& meets);
 
 /// The number of the largest load that is not above `load`; 0 if all are.
 std::size_t load_below(const std::vector<double>& loads, double load);

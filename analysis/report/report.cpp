@@ -75,6 +75,35 @@ std::vector<std::string> cells_of(std::span<const ClaimRow> rows, const PanelSou
   return texts;
 }
 
+/// Takes the capacities of archives that have them. The loads and seeds of live agents would be a
+/// panel each, so their cells are shown by these charts alone.
+std::vector<Chart> take_capacities(Report& report, PanelSources& sources) {
+  std::vector<Chart> charts;
+  std::set<const sweep::ArchiveReader*> shown;
+  for (std::size_t i = 0; i < report.readers.size(); ++i) {
+    sweep::ArchiveReader& reader = report.readers[i];
+    CapacityReport capacity = capacity_report(reader);
+    if (capacity.charts.empty()) continue;
+    std::erase_if(report.missing, [&](const MissingCell& cell) {  // not needed for the answer
+      return cell.archive == report.archives[i].name && cell.status == "excluded";
+    });
+    charts.insert(charts.end(), capacity.charts.begin(), capacity.charts.end());
+    if (capacity.of_live) shown.insert(&reader);
+    report.capacities.push_back(std::move(capacity));
+  }
+  std::deque<ConfiguredCell> others;
+  PanelSources their_sources;
+  for (ConfiguredCell& cell : report.cells) {
+    const auto source = sources.find(&cell);
+    if (source != sources.end() && shown.contains(source->second.reader)) continue;
+    ConfiguredCell& other = others.emplace_back(std::move(cell));
+    if (source != sources.end()) their_sources.emplace(&other, source->second);
+  }
+  report.cells.swap(others);
+  sources.swap(their_sources);
+  return charts;
+}
+
 }  // namespace
 
 std::string question_of(const std::string& spec) {
@@ -114,6 +143,7 @@ Report make_report(const std::vector<std::string>& archives, const std::filesyst
   report.published = all_published(profiles / "published");
   PanelSources sources;
   collect_cells(report, sources);
+  const std::vector<Chart> capacities = take_capacities(report, sources);
   const std::vector<RateRow> rows = arrange(with_results(report.cells));
   report.panels = make_panels(rows, report.cells, sources, report.published, goals, bounds);
   report.regimes = regimes_of(rows, kAnswerFigure);
@@ -123,6 +153,7 @@ Report make_report(const std::vector<std::string>& archives, const std::filesyst
   report.claims = run_claims(archives, "", profiles);
   report.claim_cells = cells_of(report.claims.rows, sources);
   report.studies = make_study_charts(report.readers, profiles);
+  report.studies.insert(report.studies.begin(), capacities.begin(), capacities.end());
   report.accesses = make_access_charts(report.cells, sources, report.accesses_left_out);
   return report;
 }

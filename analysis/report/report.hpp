@@ -11,6 +11,7 @@
 #include "analysis/cell/gap.hpp"
 #include "analysis/cell/statistics.hpp"
 #include "analysis/claims/claims.hpp"
+#include "analysis/report/capacity_charts.hpp"
 #include "analysis/report/study_charts.hpp"
 #include "sweeps/archive/reader.hpp"
 
@@ -70,7 +71,8 @@ struct Report {
   std::vector<std::string> commands;  // that run what would explain the answer
   ServiceGoals goals;
   std::vector<MissingCell> missing;
-  std::vector<Chart> studies;
+  std::vector<Chart> studies;                  // with those of capacities
+  std::vector<CapacityReport> capacities;      // of the archives that have them
   std::vector<Chart> accesses;                 // of the first cells that logged them
   std::vector<std::string> accesses_left_out;  // why others have none
   ClaimReport claims;

@@ -295,6 +295,8 @@ ReportTable acts_table(const ReportPanel& panel, const std::string& rate) {
 
 std::vector<ReportTable> report_tables(const Report& report) {
   std::vector<ReportTable> tables;
+  for (const CapacityReport& each : report.capacities)
+    tables.push_back({"capacity", "Capacity within limits", each.kind, each.grid, each.notes});
   for (const ReportPanel& panel : report.panels) tables.push_back(summary_of(panel));
   const Texts kinds =
       kinds_of(report.panels, [](const ReportPanel& panel) { return panel.place.kind; });

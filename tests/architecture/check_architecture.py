@@ -88,7 +88,7 @@ MAY_INCLUDE = {
     "analysis/capacity": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
     "analysis/claims": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
     "analysis/trace": "analysis/text sweeps/tables sweeps/archive",
-    "analysis/report": "analysis/text analysis/cell analysis/compare analysis/answer analysis/claims sweeps/tables sweeps/spec sweeps/archive json",
+    "analysis/report": "analysis/text analysis/cell analysis/compare analysis/answer analysis/capacity analysis/claims sweeps/tables sweeps/spec sweeps/archive json",
     "driver/command_line": "analysis/text analysis/compare sweeps/files sweeps/tables sweeps/spec sweeps/archive workers/cell version boost posix",
     "driver/farm": "driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
     "driver/plan": "workers/backends/sim driver/command_line driver/farm analysis/text analysis/compare analysis/answer sweeps/files sweeps/spec sweeps/archive "

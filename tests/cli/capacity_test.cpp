@@ -68,6 +68,15 @@ TEST_CASE("capacity finds the largest load within limits, and says what binds an
     CHECK(program.read("a.h5") == before);
     CHECK_THAT(program.run({"status", "a.h5"}).out, Contains(" 0 left, 0 failed"));
   }
+  SECTION("its report begins with the capacities and the front") {
+    REQUIRE(program.run({"report", "a.h5", "-o", "report"}).exit_code == 0);
+    const std::string page = program.page("report");
+    CHECK_THAT(page, Contains("Capacity within limits") && Contains("ttft_p90 <= 0.4 s"));
+    const std::string data =
+        program.exists("report/report.json") ? program.read("report/report.json") : page;
+    CHECK_THAT(data, Contains("Capacity: agents per GPU") && Contains("\"figure\":\"front\"") &&
+                         Contains("P90 interactivity [tokens/s that a user sees]"));
+  }
   SECTION("every load and seed says the same") {
     const std::string text = program.read("a.capacity.toml");
     const std::size_t at = text.find("loads = \"") + 9;

@@ -110,6 +110,12 @@ def _numbers(series, key):
     return np.array([math.nan if each is None else each for each in series.get(key, ())], float)
 
 
+def _ranges(axis, series, color):
+    x, y, low, high = (_numbers(series, key) for key in ("x", "y", "low", "high"))
+    if len(low) and (is_range := high > low).any():
+        axis.errorbar(x[is_range], y[is_range], yerr=[(y - low)[is_range], (high - y)[is_range]], fmt="none", capsize=2, color=color)
+
+
 def _line(axis, panel, series, color, dash, bottom, groups):
     x, y = _numbers(series, "x"), _numbers(series, "y")
     how, hollow = series["draw"], series.get("hollow")
@@ -119,11 +125,7 @@ def _line(axis, panel, series, color, dash, bottom, groups):
     axis.plot(x, y, color=color, linestyle=dash, linewidth=0.9 if hollow else 1.2, drawstyle="default" if how == "line" else "steps-post", label=label, **look)
     if how == "filled":
         axis.fill_between(x, y, step="post", color=color, alpha=0.3, linewidth=0)
-    low, high = _numbers(series, "low"), _numbers(series, "high")
-    if len(low):
-        is_range = high > low
-        if is_range.any():
-            axis.errorbar(x[is_range], y[is_range], yerr=[(y - low)[is_range], (high - y)[is_range]], fmt="none", capsize=2, color=color)
+    _ranges(axis, series, color)
 
 
 def _area(axis, panel, series, color, dash, bottom, groups):
@@ -140,6 +142,7 @@ def _dots(axis, panel, series, color, dash, bottom, groups):
     look = {"facecolors": "none", "edgecolors": color, "linewidths": 0.9} if series.get("hollow") else {"color": color, "linewidths": 0}
     axis.scatter(_numbers(series, "x"), _numbers(series, "y"), s=size, marker=marker, alpha=0.6 if steps else 1, rasterized=steps is not None,
                  label=None if series.get("quiet") else series["name"], **look)
+    _ranges(axis, series, color)
 
 
 def _bars(axis, panel, series, color, dash, bottom, groups):

@@ -144,7 +144,7 @@ function seriesOf(series: Series, panel: ChartPanel, axes: { x: number; y: numbe
       itemStyle: hollow ? { color: "transparent", borderColor: color, borderWidth: 1.6 } : { opacity: steps ? 0.5 : 1 },
       ...(label ? { labelLayout: { hideOverlap: true }, label: { show: true, position: "top", distance: 3, fontSize: 10, formatter: ({ dataIndex }: { dataIndex: number }) => String(label[dataIndex] ?? "") } } : {}),
       data: points.map((value, i) => [...value, i]),
-    }];
+    }, ...rangesOf(series, common, color)];
   }
   const stacked = draw === "area" ? { stack: "all", areaStyle: { opacity: color === meanings().free ? 0.3 : 1 } } : draw === "filled" ? { areaStyle: { opacity: 0.35 } } : {};
   return [{

@@ -8,6 +8,7 @@ import { panelsAlone, placeText, type Chart, type Series } from "@/charts/chart"
 import type { Report } from "./data";
 import { csvOf, draw, heightOf } from "@/charts/draw";
 import { badge, safeName } from "./elements";
+import { csvOfTables, tableOf } from "./tables";
 
 const NARROW = 6; // columns of a table that has room beside others
 
@@ -44,9 +45,24 @@ function cardOf(chart: Chart, id: string): Card {
 
 const together = (element: HTMLElement, cards: Card[]): Card => ({ element, refresh: () => cards.forEach((card) => card.refresh()) });
 
+const CAPACITY = "capacity";
+
+/** What each policy serves within limits, first of all; empty unless an archive is of kvsweep capacity. */
+export function capacitySection({ studies: charts, tables }: Report): Card[] {
+  const own = tables.filter(({ part }) => part === CAPACITY);
+  if (own.length === 0) return [];
+  const cards = charts.filter(({ at }) => at["study"] === CAPACITY).map((chart, i) => cardOf(chart, `capacity-${i}`));
+  return [together(h("section", { class: "study", id: CAPACITY, "aria-label": "Capacity" },
+    h("h2", {}, "Capacity: the largest load within limits"),
+    h("div", { class: "nine" }, ...cards.map((card) => card.element)),
+    ...own.flatMap((table) => [
+      h("h3", {}, `${table.heading} `, badge(table.kind), csvButton("capacity.csv", () => csvOfTables([table]))), tableOf(table),
+      ...table.notes.map((note) => h("p", { class: "small warn" }, note))])), cards)];
+}
+
 /** The studies' figures, one card for each panel. */
 export function studiesSection({ studies: charts }: Report): Card[] {
-  const studies = [...new Set(charts.map(({ at }) => at["study"] ?? ""))];
+  const studies = [...new Set(charts.map(({ at }) => at["study"] ?? ""))].filter((study) => study !== CAPACITY);
   return studies.map((study) => {
     const own = charts.filter(({ at }) => at["study"] === study).flatMap(panelsAlone);
     const cards = own.map((chart, i) => cardOf(chart, `study-${study}-${i}`));

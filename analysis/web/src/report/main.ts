@@ -10,7 +10,7 @@ import type { Card } from "./card";
 import { complete } from "@/charts/chart";
 import { sweepsOf, type Report } from "./data";
 import { exploreSection } from "./explore";
-import { accessesSection, studiesSection } from "./figures";
+import { accessesSection, capacitySection, studiesSection } from "./figures";
 import { MANY_PANELS } from "./folds";
 import { loadSection, panelSection } from "./panel";
 import { regimesSection } from "./regimes";
@@ -31,6 +31,7 @@ function sections(store: Store): Card[] {
   const explore = exploreSection(store);
   const warnings = warningsSection(store.report);
   return [
+    ...capacitySection(store.report),
     loadSection(store),
     still(regimesSection(store)),
     still(answerSection(store.report)),
@@ -54,7 +55,7 @@ function show(app: HTMLElement, report: Report): void {
   const parts = sections(store);
   const elements = parts.map((part) => part.element);
   // The picture and the map share the first screen, the sentences follow.
-  const is_short = report.panels.length <= MANY_PANELS;
+  const is_short = report.panels.length <= MANY_PANELS && elements[0]?.id !== "capacity";
   app.classList.toggle("beside", is_short);
   const first = elements.findIndex(({ id }) => id === "answer");
   replace(app, top(titleOf(report)), ...elements.slice(0, first), contents(elements), ...elements.slice(first));
@@ -70,7 +71,9 @@ async function start(app: HTMLElement): Promise<void> {
   if (!data) {
     replace(app, h("p", {}, "This page has no data: kvsweep report puts them in."));
   } else if (data.panels.length === 0) {
-    replace(app, top("kvsweep report"), provenanceSection(data), missingSection(data));
+    complete(data.studies);
+    const title = data.studies.length === 0 ? "kvsweep report" : titleOf(data);
+    replace(app, top(title), ...capacitySection(data).map(({ element }) => element), provenanceSection(data), missingSection(data));
   } else {
     document.title = `${titleOf(data)}: kvsweep report`;
     for (const charts of [data.studies, data.accesses, ...data.panels.map((panel) => panel.charts)]) complete(charts);
