@@ -46,7 +46,9 @@ constexpr Subcommand kCommands[] = {
      0, 0, "backend archive profiles server set only"},
     {"export", export_table, "export A.h5 --table TABLE",
      "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events, telemetry, "
-     "evictions, kv_access, access_rows, access_kernels or kv_copies; with --to-archive LEVEL -o "
+     "evictions, kv_access, access_rows, access_kernels or kv_copies; with --format aiperf or "
+     "vllm-bench the turns of each cell as those benchmarks write theirs; with --to-archive LEVEL "
+     "-o "
      "B.h5 an archive of the cells at a lower level: summary or jobs",
      1, 1, "table format to-archive only skip output,o"},
     {"fit", fit, "fit A.h5 [SIM.h5]",

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/compare/bench_export.hpp"
 #include "analysis/compare/derived.hpp"
 #include "analysis/compare/export_rows.hpp"
 #include "analysis/text/escape.hpp"
@@ -20,7 +21,8 @@ ExportFormat format_of(const Options& options) {
   const std::string format = options.format.value_or("csv");
   if (format == "csv") return ExportFormat::csv;
   if (format == "jsonl") return ExportFormat::jsonl;
-  throw UsageError("--format of export must be csv or jsonl, found \"" + format + '"');
+  throw UsageError("--format of export must be csv, jsonl, aiperf or vllm-bench, found \"" +
+                   format + '"');
 }
 
 std::string table_of(const Options& options) {
@@ -64,6 +66,37 @@ void export_rows(sweep::ArchiveReader& reader, const std::vector<int>& rows,
   }
 }
 
+using AddBench = void (*)(analysis::JsonLine&, const ConfiguredCell&, const sweep::Table&);
+
+/// A format of another benchmark; null: it is none.
+AddBench bench_format(const Options& options) {
+  const std::string format = options.format.value_or("");
+  if (format == "aiperf") return analysis::add_aiperf;
+  return format == "vllm-bench" ? analysis::add_vllm_bench : nullptr;
+}
+
+/// The cells with a result as that benchmark would write them, a line of JSON each.
+int export_bench(const Options& options, AddBench add) {
+  if (options.table)
+    throw UsageError("--format " + *options.format + " is of the turns: leave --table out");
+  sweep::ArchiveReader reader = open_archive(options.arguments.front());
+  const std::vector<sweep::CellRecord> records = reader.cells();
+  std::vector<ConfiguredCell> cells = selected_cells(records, options);
+  std::erase_if(cells, [](const ConfiguredCell& cell) {
+    return cell.record->status != sweep::CellStatus::ok || cell.record->kept;
+  });
+  for (const ConfiguredCell& cell : cells) require_table(*cell.record, "turns");
+  if (cells.empty()) throw UsageError(options.arguments.front() + ": no such cell has a result");
+  write_output(options, [&](std::ostream& out) {
+    analysis::JsonLine json;
+    for (const ConfiguredCell& cell : cells) {
+      add(json, cell, reader.load_table(cell.record->index, "turns"));
+      json.end_line(out);
+    }
+  });
+  return kOk;
+}
+
 /// What summaries would lose of a cell that an earlier program ran.
 std::vector<sweep::Figure> derived_figures(sweep::ArchiveReader& archive, int row) {
   ConfiguredCell cell(archive.cells()[static_cast<std::size_t>(row)]);
@@ -91,6 +124,7 @@ int export_archive(const Options& options) {
 
 int export_table(const Options& options) {
   if (options.to_archive) return export_archive(options);
+  if (const AddBench add = bench_format(options)) return export_bench(options, add);
   const std::string table = table_of(options);
   const ExportFormat format = format_of(options);
   sweep::ArchiveReader reader = open_archive(options.arguments.front());

@@ -230,7 +230,7 @@ TEST_CASE("help explains options for the command alone") {
              !Contains("claims") && !Contains("jsonl") && Contains("text, md or csv"));
   CHECK_THAT(program.run({"help", "claims"}).out, Contains("the set to judge"));
   CHECK_THAT(program.run({"help", "export"}).out,
-             Contains("csv or jsonl") && !Contains("perfetto"));
+             Contains("csv, jsonl, aiperf or vllm-bench") && !Contains("perfetto"));
 }
 
 TEST_CASE("a missing permission has one exit code") {
