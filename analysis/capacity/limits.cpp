@@ -7,8 +7,8 @@
 #include <optional>
 #include <stdexcept>
 
-#include "analysis/cell/statistics.hpp"
 #include "analysis/compare/estimate.hpp"
+#include "analysis/digest/statistics.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {

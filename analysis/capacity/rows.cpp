@@ -4,7 +4,7 @@
 #include <cmath>
 #include <set>
 
-#include "analysis/cell/statistics.hpp"
+#include "analysis/digest/statistics.hpp"
 
 namespace analysis {
 namespace {

@@ -4,7 +4,7 @@
 #include <ranges>
 #include <tuple>
 
-#include "analysis/cell/access_digest.hpp"
+#include "analysis/digest/access_digest.hpp"
 #include "sweeps/tables/schema.hpp"
 
 namespace analysis {

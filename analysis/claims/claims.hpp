@@ -11,10 +11,10 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/cell/statistics.hpp"
 #include "analysis/compare/config.hpp"
 #include "analysis/compare/estimate.hpp"
 #include "analysis/compare/published.hpp"
+#include "analysis/digest/statistics.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {

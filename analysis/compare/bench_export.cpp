@@ -4,7 +4,7 @@
 #include <cmath>
 #include <numeric>
 
-#include "analysis/cell/statistics.hpp"
+#include "analysis/digest/statistics.hpp"
 
 namespace analysis {
 namespace {
@@ -56,73 +56,75 @@ double spread_of(const Values& values) {
   return std::sqrt(squares / static_cast<double>(values.size()));
 }
 
-void add_number(JsonLine& json, const char* name, const char* unit, double value) {
-  json.key(name).open('{').key("unit").text(unit).key("avg").number(value).close('}');
-}
+Json number(const char* unit, double value) { return {{"unit", unit}, {"avg", value}}; }
 
-void add_distribution(JsonLine& json, const char* name, const char* unit, const Values& values) {
-  json.key(name).open('{').key("unit").text(unit).key("avg").number(mean(values));
+Json distribution(const char* unit, const Values& values) {
+  Json json = number(unit, mean(values));
   for (const int percent : {1, 5, 10, 25, 50, 75, 90, 95, 99})
-    json.key("p" + std::to_string(percent)).number(percentile(values, percent));
-  json.key("min").number(percentile(values, 0)).key("max").number(percentile(values, 100));
-  json.key("std").number(spread_of(values)).close('}');
+    json['p' + std::to_string(percent)] = percentile(values, percent);
+  json["min"] = percentile(values, 0);
+  json["max"] = percentile(values, 100);
+  json["std"] = spread_of(values);
+  return json;
 }
 
-void add_milliseconds(JsonLine& json, const std::string& name, const Values& values) {
-  json.key("mean_" + name + "_ms").number(mean(values));
-  json.key("median_" + name + "_ms").number(percentile(values, 50));
-  json.key("std_" + name + "_ms").number(spread_of(values));
+void add_milliseconds(Json& json, const std::string& name, const Values& values) {
+  json["mean_" + name + "_ms"] = mean(values);
+  json["median_" + name + "_ms"] = percentile(values, 50);
+  json["std_" + name + "_ms"] = spread_of(values);
   for (const int percent : {90, 99})
-    json.key("p" + std::to_string(percent) + '_' + name + "_ms")
-        .number(percentile(values, percent));
+    json['p' + std::to_string(percent) + '_' + name + "_ms"] = percentile(values, percent);
 }
 
 }  // namespace
 
-void add_aiperf(JsonLine& json, const ConfiguredCell& cell, const sweep::Table& turns) {
+Json as_aiperf(const ConfiguredCell& cell, const sweep::Table& turns) {
   const Requests requests = requests_of(turns);
   const double seconds = requests.duration_s();
   Values per_user;
   for (const double each : requests.per_token_ms) per_user.push_back(1e3 / each);
-  json.open('{').key("schema_version").text("1.3");
-  add_number(json, "request_throughput", "requests/sec", requests.count() / seconds);
-  add_distribution(json, "request_latency", "ms", requests.latency_ms);
-  add_number(json, "request_count", "requests", requests.count());
-  add_distribution(json, "time_to_first_token", "ms", requests.ttft_ms);
-  add_distribution(json, "inter_token_latency", "ms", requests.per_token_ms);
-  add_number(json, "output_token_throughput", "tokens/sec", total_of(requests.output) / seconds);
-  add_distribution(json, "output_token_throughput_per_user", "tokens/sec/user", per_user);
-  add_distribution(json, "output_sequence_length", "tokens", requests.output);
-  add_distribution(json, "input_sequence_length", "tokens", requests.prompt);
-  add_number(json, "total_osl", "tokens", total_of(requests.output));
-  add_number(json, "total_isl", "tokens", total_of(requests.prompt));
-  add_number(json, "benchmark_duration", "sec", seconds);
-  json.key("was_cancelled").boolean(false).key("kvsweep").open('{');
-  json.key("cell").integer(cell.record->index).key("label").text(cell.record->label);
-  json.key("seed").integer(cell.record->seed).key("figures").text(figures_kind(cell));
-  json.close('}').close('}');
+  return {{"schema_version", "1.3"},
+          {"request_throughput", number("requests/sec", requests.count() / seconds)},
+          {"request_latency", distribution("ms", requests.latency_ms)},
+          {"request_count", number("requests", requests.count())},
+          {"time_to_first_token", distribution("ms", requests.ttft_ms)},
+          {"inter_token_latency", distribution("ms", requests.per_token_ms)},
+          {"output_token_throughput", number("tokens/sec", total_of(requests.output) / seconds)},
+          {"output_token_throughput_per_user", distribution("tokens/sec/user", per_user)},
+          {"output_sequence_length", distribution("tokens", requests.output)},
+          {"input_sequence_length", distribution("tokens", requests.prompt)},
+          {"total_osl", number("tokens", total_of(requests.output))},
+          {"total_isl", number("tokens", total_of(requests.prompt))},
+          {"benchmark_duration", number("sec", seconds)},
+          {"was_cancelled", false},
+          {"kvsweep",
+           {{"cell", cell.record->index},
+            {"label", cell.record->label},
+            {"seed", cell.record->seed},
+            {"figures", figures_kind(cell)}}}};
 }
 
-void add_vllm_bench(JsonLine& json, const ConfiguredCell& cell, const sweep::Table& turns) {
+Json as_vllm_bench(const ConfiguredCell& cell, const sweep::Table& turns) {
   const Requests requests = requests_of(turns);
-  const double seconds = requests.duration_s();
-  json.open('{').key("backend").text("kvsweep, " + figures_kind(cell));
-  json.key("model_id").text(shown(cell.value("model"))).key("label").text(cell.record->label);
-  json.key("num_prompts").integer(static_cast<std::int64_t>(turns.rows()));
-  json.key("max_concurrency").number(number_of(cell.value("workload.live")));
-  json.key("duration").number(seconds);
-  json.key("completed").integer(static_cast<std::int64_t>(requests.count()));
-  json.key("total_input_tokens").number(total_of(requests.prompt));
-  json.key("total_output_tokens").number(total_of(requests.output));
-  json.key("request_throughput").number(requests.count() / seconds);
-  json.key("output_throughput").number(total_of(requests.output) / seconds);
-  json.key("total_token_throughput")
-      .number((total_of(requests.prompt) + total_of(requests.output)) / seconds);
+  const double seconds = requests.duration_s(), prompt = total_of(requests.prompt),
+               output = total_of(requests.output);
+  Json json = {{"backend", "kvsweep, " + figures_kind(cell)},
+               {"model_id", shown(cell.value("model"))},
+               {"label", cell.record->label},
+               {"num_prompts", turns.rows()},
+               {"max_concurrency", number_of(cell.value("workload.live"))},
+               {"duration", seconds},
+               {"completed", requests.latency_ms.size()},
+               {"total_input_tokens", prompt},
+               {"total_output_tokens", output},
+               {"request_throughput", requests.count() / seconds},
+               {"output_throughput", output / seconds},
+               {"total_token_throughput", (prompt + output) / seconds}};
   add_milliseconds(json, "ttft", requests.ttft_ms);
   add_milliseconds(json, "tpot", requests.per_token_ms);
-  json.key("mean_itl_ms").number(requests.between_ms / requests.later_tokens);
+  json["mean_itl_ms"] = requests.between_ms / requests.later_tokens;
   add_milliseconds(json, "e2el", requests.latency_ms);
-  json.close('}');
+  return json;
 }
 
 }  // namespace analysis

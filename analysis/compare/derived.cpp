@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <functional>
 
-#include "analysis/cell/statistics.hpp"
+#include "analysis/digest/statistics.hpp"
 
 namespace analysis {
 

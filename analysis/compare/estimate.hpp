@@ -5,8 +5,8 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/cell/statistics.hpp"
 #include "analysis/compare/config.hpp"
+#include "analysis/digest/statistics.hpp"
 
 namespace analysis {
 

@@ -1,10 +1,9 @@
 #include "analysis/compare/export_rows.hpp"
 
 #include <algorithm>
-#include <cerrno>
 #include <ostream>
 
-#include "analysis/text/escape.hpp"
+#include "analysis/text/json.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
@@ -20,53 +19,31 @@ const std::string& name_of(const Column& column, std::int8_t value) {
   return column.enum_names[static_cast<std::size_t>(value)];
 }
 
-bool is_boolean(const Column& column) {
-  return std::ranges::equal(column.enum_names, sweep::enum_names(true));
-}
+/// A value of a column; null if there is no column.
+struct Source {
+  const Column* column;
 
-/// A value as a CSV field.
-struct CsvValue {
-  const Column& column;
-  std::string operator()(const std::string& value) const { return csv_text(value); }
-  std::string operator()(double value) const { return exact_number(value); }
-  std::string operator()(std::int8_t value) const {
-    return column.enum_names.empty() ? std::to_string(value) : csv_text(name_of(column, value));
+  Json operator()(std::size_t row) const {
+    if (column == nullptr) return nullptr;
+    return std::visit([&](const auto& values) { return json_of(values[row]); }, column->data);
   }
-  template <class Integer>
-  std::string operator()(Integer value) const {
-    return std::to_string(value);
-  }
-};
 
-struct AddJson {
-  const Column& column;
-  JsonLine& line;
-  void operator()(const std::string& value) const { line.text(value); }
-  void operator()(double value) const { line.number(value); }
-  void operator()(std::int8_t value) const {
-    if (column.enum_names.empty()) {
-      line.integer(value);
-    } else if (is_boolean(column)) {
-      line.boolean(value != 0);
-    } else {
-      line.text(name_of(column, value));
+ private:
+  template <class T>
+  Json json_of(const T& value) const {
+    if constexpr (std::is_same_v<T, std::int8_t>) {
+      if (std::ranges::equal(column->enum_names, sweep::enum_names(true))) return value != 0;
+      if (!column->enum_names.empty()) return name_of(*column, value);
     }
-  }
-  template <class Integer>
-  void operator()(Integer value) const {
-    line.integer(value);
+    return value;
   }
 };
 
-template <class Visitor>
-auto visit_value(const Column& column, std::size_t row, const Visitor& visitor) {
-  return std::visit([&](const auto& values) { return visitor(values[row]); }, column.data);
-}
-
-void write_line(std::ostream& out, const std::string& line) {
-  errno = 0;
-  out << line;
-  check_written(out);
+std::string csv_of(const Json& value) {
+  if (value.is_string()) return csv_text(value.get_ref<const std::string&>());
+  if (value.is_number_float()) return exact_number(value.get<double>());
+  if (value.is_boolean()) return std::string(sweep::enum_names(true)[value.get<bool>() ? 1 : 0]);
+  return value.is_null() ? "" : value.dump();
 }
 
 }  // namespace
@@ -78,56 +55,35 @@ RowExporter::RowExporter(const sweep::Table& schema, bool numbered, ExportFormat
   if (format == ExportFormat::jsonl) return;
   std::string header = numbered ? "cell" : "";
   for (const std::string& name : names_) header += (header.empty() ? "" : ",") + csv_text(name);
-  write_line(out, header + "\r\n");
-}
-
-std::vector<RowExporter::Source> RowExporter::sources(const sweep::Table& rows) const {
-  std::vector<Source> columns;
-  for (const std::string& name : names_) {
-    columns.push_back(rows.has(name) ? &rows.column(name) : nullptr);
-  }
-  for (const Column& column : rows.columns) {
-    if (std::ranges::find(names_, column.name) != names_.end()) continue;
-    throw sweep::TableError(rows.name + " of a cell has the column " + column.name +
-                            ", which other cells lack");
-  }
-  return columns;
+  out << header << "\r\n";
+  check_written(out);
 }
 
 void RowExporter::write(const sweep::Table& rows, std::int32_t cell) {
-  const std::vector<Source> columns = sources(rows);
+  std::vector<Source> sources;
+  for (const std::string& name : names_)
+    sources.push_back({rows.has(name) ? &rows.column(name) : nullptr});
+  for (const Column& column : rows.columns)
+    if (std::ranges::find(names_, column.name) == names_.end())
+      throw sweep::TableError(rows.name + " of a cell has the column " + column.name +
+                              ", which other cells lack");
   for (std::size_t row = 0; row < rows.rows(); ++row) {
-    format_ == ExportFormat::csv ? write_csv(columns, row, cell) : write_json(columns, row, cell);
-  }
-}
-
-void RowExporter::write_csv(const std::vector<Source>& columns, std::size_t row,
-                            std::int32_t cell) {
-  std::string line = numbered_ ? std::to_string(cell) : "";
-  const char* comma = numbered_ ? "," : "";
-  for (const Source column : columns) {
-    line += comma;
-    comma = ",";
-    if (column != nullptr) line += visit_value(*column, row, CsvValue{*column});
-  }
-  write_line(out_, line + "\r\n");
-}
-
-void RowExporter::write_json(const std::vector<Source>& columns, std::size_t row,
-                             std::int32_t cell) {
-  line_.open('{');
-  if (numbered_) line_.key("cell").integer(cell);
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    std::string key;
-    append_json_string(key, names_[i]);
-    line_.raw_key(key);
-    if (columns[i] == nullptr) {
-      line_.null();
-    } else {
-      visit_value(*columns[i], row, AddJson{*columns[i], line_});
+    if (format_ == ExportFormat::jsonl) {
+      Json line = Json::object();
+      if (numbered_) line["cell"] = cell;
+      for (std::size_t i = 0; i < names_.size(); ++i) line[names_[i]] = sources[i](row);
+      write_line(line, out_);
+      continue;
     }
+    const char* comma = numbered_ ? "," : "";
+    if (numbered_) out_ << cell;
+    for (const Source& source : sources) {
+      out_ << comma << csv_of(source(row));
+      comma = ",";
+    }
+    out_ << "\r\n";
+    check_written(out_);
   }
-  line_.close('}').end_line(out_);
 }
 
 }  // namespace analysis

@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "analysis/text/json_line.hpp"
 #include "sweeps/tables/schema.hpp"
 
 namespace analysis {
@@ -26,16 +25,10 @@ class RowExporter {
   void write(const sweep::Table& rows, std::int32_t cell = 0);
 
  private:
-  using Source = const sweep::Column*;  // null: the table lacks it
-  std::vector<Source> sources(const sweep::Table& rows) const;
-  void write_csv(const std::vector<Source>& columns, std::size_t row, std::int32_t cell);
-  void write_json(const std::vector<Source>& columns, std::size_t row, std::int32_t cell);
-
   std::vector<std::string> names_;
   bool numbered_;
   ExportFormat format_;
   std::ostream& out_;
-  JsonLine line_;
 };
 
 }  // namespace analysis

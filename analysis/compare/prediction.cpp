@@ -6,7 +6,7 @@
 #include <ostream>
 #include <string>
 
-#include "analysis/cell/statistics.hpp"
+#include "analysis/digest/statistics.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
 
@@ -129,6 +129,8 @@ std::string mean_distance(const std::vector<PredictedCell>& cells, const std::st
 constexpr std::array kJudged = {"jct_wall_mean_s", "jct_wall_p99_s", "ttft_mean_s",
                                 "ttft_p99_s",      "tpot_mean_s",    "prefix_hit_rate",
                                 "host_hit_rate",   "preemptions"};
+constexpr std::array kAveraged = {"jct_wall_mean_s", "ttft_mean_s", "tpot_mean_s",
+                                  "prefix_hit_rate"};
 
 /// By how much this figure varies between measured cells that differ from this one at most in their
 /// seed, largest less smallest; NaN of a cell that has no such fellow.
@@ -146,31 +148,11 @@ double spread_of(const ConfiguredCell& cell, const std::vector<PredictedCell>& c
   return fellows > 1 ? most - least : std::nan("");
 }
 
-/// Each of these figures that a cell has; shares differ by points, counts by their number.
-void print_figures(const std::vector<PredictedCell>& cells, std::ostream& out) {
-  TextTable table;
-  for (const char* name : {"cell", "figure"}) table.add_column(name, "", TextTable::Align::left);
-  for (const char* name : {"MEASURED", "MODELLED", "off by", "seeds differ by"})
-    table.add_column(name, "", TextTable::Align::right);
-  bool any = false;
-  for (const auto& [real, said] : cells) {
-    if (said == nullptr) continue;
-    for (const std::string name : kJudged) {
-      const double is = real->figure(name), predicted = said->figure(name);
-      if (!std::isfinite(is) || !std::isfinite(predicted)) continue;
-      const auto shown_as = [&](double difference) {
-        if (std::isnan(difference)) return std::string("-");
-        if (name.ends_with("_rate")) return percent(difference) + " points";
-        return name == "preemptions" ? four_digits(difference) : percent(difference / is) + " %";
-      };
-      table.add_row({real->record->label, name, four_digits(is), four_digits(predicted),
-                     shown_as(predicted - is), shown_as(spread_of(*real, cells, name))});
-      any = true;
-    }
-  }
-  if (!any) return;
-  out << '\n';
-  table.print(out);
+/// Shares differ by points, counts by their number.
+std::string difference_text(const std::string& figure, double difference, double measured) {
+  if (std::isnan(difference)) return "-";
+  if (figure.ends_with("_rate")) return percent(difference) + " points";
+  return figure == "preemptions" ? four_digits(difference) : percent(difference / measured) + " %";
 }
 
 }  // namespace
@@ -245,34 +227,40 @@ std::vector<PredictedCell> predicted_cells(const std::vector<ConfiguredCell>& me
 void print_predictions(const std::vector<ConfiguredCell>& measured,
                        const std::vector<ConfiguredCell>& simulated, const std::string& metric,
                        std::ostream& out) {
-  const std::string name = known_metric(measured, metric);
-  TextTable table;
-  table.add_column("cell", "", TextTable::Align::left);
-  table.add_column("MEASURED", "", TextTable::Align::right);
-  table.add_column("MODELLED", "", TextTable::Align::right);
-  table.add_column("off by", "%", TextTable::Align::right);
+  std::vector<std::string> figures = {known_metric(measured, metric)};
+  for (const std::string figure : kJudged)
+    if (figure != figures.front()) figures.push_back(figure);
   const std::vector<PredictedCell> cells = predicted_cells(measured, simulated);
-  std::vector<double> off;
+  TextTable table;
+  for (const char* name : {"cell", "figure"}) table.add_column(name, "", TextTable::Align::left);
+  for (const char* name : {"MEASURED", "MODELLED", "off by", "seeds differ by"})
+    table.add_column(name, "", TextTable::Align::right);
+  std::size_t modelled = 0;
   for (const auto& [real, said] : cells) {
-    const double is = real->figure(name), predicted = said ? said->figure(name) : std::nan("");
-    if (said != nullptr) off.push_back(std::abs(predicted / is - 1));
-    table.add_row({real->record->label, four_digits(is),
-                   said != nullptr ? four_digits(predicted) : "not modelled",
-                   said != nullptr ? percent(predicted / is - 1) : "-"});
+    modelled += said != nullptr;
+    for (const std::string& figure : figures) {
+      const double is = real->figure(figure),
+                   predicted = said ? said->figure(figure) : std::nan("");
+      const bool is_first = figure == figures.front();
+      if (!is_first && (!std::isfinite(is) || !std::isfinite(predicted))) continue;
+      table.add_row({real->record->label, figure, four_digits(is),
+                     said ? four_digits(predicted) : "not modelled",
+                     difference_text(figure, predicted - is, is),
+                     difference_text(figure, spread_of(*real, cells, figure), is)});
+    }
   }
-  out << '\n'
-      << terminal_text(name) << ", as it was and as the simulator says it with its cost model\n\n";
+  out << "\nAs it was and as the simulator says it with its cost model\n\n";
   table.print(out);
-  out << "\nmean distance " << percent(mean(off)) << " % over " << off.size() << " cells";
-  const char* separator = "; ";
-  for (const char* other : {"jct_wall_mean_s", "ttft_mean_s", "tpot_mean_s", "prefix_hit_rate"}) {
-    if (name == other) continue;
-    out << separator << other << ' ' << mean_distance(cells, other);
+  out << "\nmean distance over " << modelled << " cells";
+  const char* separator = ": ";
+  for (const std::string& figure : figures) {
+    if (std::ranges::find(kAveraged, figure) == kAveraged.end() && figure != figures.front())
+      continue;
+    out << separator << terminal_text(figure) << ' ' << mean_distance(cells, figure);
     separator = ", ";
   }
   out << '\n';
-  print_figures(cells, out);
-  print_agreements(agreements(cells, name), out);
+  print_agreements(agreements(cells, figures.front()), out);
 }
 
 }  // namespace analysis

@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include "analysis/cell/access_digest.hpp"
 #include "analysis/compare/config.hpp"
+#include "analysis/digest/access_digest.hpp"
 #include "analysis/report/panels.hpp"
 #include "analysis/report/study_timelines.hpp"
 #include "analysis/text/text_table.hpp"

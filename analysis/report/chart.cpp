@@ -3,16 +3,15 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <nlohmann/json.hpp>
+
+#include "analysis/text/json.hpp"
 
 namespace analysis {
 namespace {
 
-using Json = nlohmann::ordered_json;
-
 /// Six significant digits; null is what was not observed.
 Json brief(double value) {
-  if (!std::isfinite(value)) return nullptr;
+  if (!std::isfinite(value)) return value;
   char text[32];
   const auto [end, error] =
       std::to_chars(text, text + sizeof text, value, std::chars_format::general, 6);

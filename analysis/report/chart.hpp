@@ -1,11 +1,12 @@
 #pragma once
 #include <limits>
 #include <map>
-#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <utility>
 #include <variant>
 #include <vector>
+
+#include "analysis/text/json.hpp"
 
 namespace analysis {
 
@@ -79,7 +80,7 @@ struct Chart {
 };
 
 /// A series without x has that of the series before.
-nlohmann::ordered_json json_of(const Chart& chart);
+Json json_of(const Chart& chart);
 
 /// Texts of places as one axis: of numbers, which then ascend, or of names.
 struct Places {

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/ranking/coverage.hpp"
+
 namespace analysis {
 namespace {
 
@@ -22,6 +24,15 @@ Json provenance_of(const sweep::Table& table) {
   return runs;
 }
 
+/// The command that runs one cell again, by the last run that wrote the archive.
+std::string again_of(const sweep::Table& provenance) {
+  std::string run;
+  if (provenance.has("command"))
+    for (const std::string& command : provenance.values<std::string>("command"))
+      if (command.starts_with("run ")) run = command;
+  return run.empty() ? "" : command_again(run) + " --cell CELL --archive cell.h5";
+}
+
 }  // namespace
 
 Json json_of(const ReportArchive& archive) {
@@ -33,7 +44,8 @@ Json json_of(const ReportArchive& archive) {
           {"tool", archive.tool_version},
           {"cells", archive.cells},
           {"ok", archive.ok},
-          {"runs", provenance_of(archive.provenance)}};
+          {"runs", provenance_of(archive.provenance)},
+          {"again", again_of(archive.provenance)}};
 }
 
 Json json_of(const AnswerLine& line) { return {{"place", line.place}, {"says", line.says}}; }
@@ -50,10 +62,10 @@ Json json_of(const Regime& regime) {
           {"tied", regime.tied},
           {"undecided", names_of(regime.undecided)},
           {"next", names_of(regime.next)},
-          {"value", json_of(regime.value.value)},
+          {"value", regime.value.value},
           {"p99", p99_text(regime.tails)},
           {"worse", worse_text(regime.tails)},
-          {"margin", json_of(ratio.value - 1)},
+          {"margin", ratio.value - 1},
           {"margin_interval", json_of(margin)},
           {"repeats", regime.repeats}};
 }
@@ -69,11 +81,9 @@ Json json_of(const ReportTable& table) {
           {"notes", table.notes}, {"sources", table.sources}};
 }
 
-Json json_of(double exact) { return std::isfinite(exact) ? Json(exact) : Json(); }
-
 Json json_of(const Interval& interval) {
   if (std::isnan(interval.low)) return nullptr;
-  return Json::array({json_of(interval.low), json_of(interval.high)});
+  return Json::array({interval.low, interval.high});
 }
 
 std::string report_json(const Report& report, const std::string& program) {
@@ -102,7 +112,7 @@ std::string report_json(const Report& report, const std::string& program) {
       {"accesses", list_of(report.accesses)},
       {"accesses_left_out", report.accesses_left_out},
       {"tables", list_of(report_tables(report))}};
-  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  return text_of(json);
 }
 
 }  // namespace analysis

@@ -1,8 +1,8 @@
 #pragma once
-#include <nlohmann/json.hpp>
 #include <string>
 
-#include "analysis/report/plain.hpp"
+#include "analysis/report/tables.hpp"
+#include "analysis/text/json.hpp"
 
 namespace analysis {
 
@@ -12,12 +12,10 @@ namespace analysis {
 std::string report_json(const Report& report, const std::string& program);
 
 // Parts of it.
-using Json = nlohmann::ordered_json;
 /// `archive` names the archive of its cells, if there is only one.
 Json json_of(const ReportPanel& panel, const std::string& archive);
 Json json_of(const ReportTable& table);
 Json json_of(const Interval& interval);
-Json json_of(double exact);
 
 template <class Items>
 Json list_of(const Items& items) {

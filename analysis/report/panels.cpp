@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "analysis/answer/place_names.hpp"
+#include "analysis/ranking/place_names.hpp"
 #include "analysis/report/cell_names.hpp"
 
 namespace analysis {
@@ -120,7 +120,7 @@ class PanelBuilder {
   /// The first policy at a rate chooses the gap; the others show the same one.
   void tell(const ConfiguredCell& cell, ReportPanel& panel, ReportGroup& group) {
     const sweep::Table turns = load(cell, "turns"), events = load(cell, "kv_events");
-    group.conduct = conduct_of(turns, events);
+    group.acts = acts_of(turns, events);
     if (!cell.record->has_result(sweep::RecordLevel::all)) return;
     const auto [chosen, is_first] = chosen_.try_emplace({&panel - panels_.data(), group.jps});
     if (is_first) chosen->second = choose_gap(load(cell, "jobs"), turns);

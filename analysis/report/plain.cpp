@@ -4,7 +4,8 @@
 #include <ostream>
 #include <string_view>
 
-#include "analysis/text/json_line.hpp"
+#include "analysis/report/tables.hpp"
+#include "analysis/text/json.hpp"
 #include "analysis/text/packed.hpp"
 
 namespace analysis {

@@ -119,19 +119,6 @@ std::string question_of(const std::string& spec) {
   return question;
 }
 
-double published_fit(const ClaimReport& claims, const std::string& metric,
-                     const ReportPanel& panel) {
-  for (const ClaimRow& row : claims.rows) {
-    if (row.claim->metric != metric || row.kind != panel.place.kind || row.point->is_ratio)
-      continue;
-    const auto card = row.point->cells.find("gpu");
-    const bool is_card = card != row.point->cells.end() && card->second.size() == 1 &&
-                         card->second.front() == panel.place.gpu;
-    if (is_card && !std::isnan(row.point->published)) return row.point->published;
-  }
-  return sweep::kNotObserved;
-}
-
 Report make_report(const std::vector<std::string>& archives, const std::filesystem::path& profiles,
                    const ServiceGoals& goals, const CellBounds& bounds) {
   Report report;

@@ -4,13 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "analysis/answer/explanation.hpp"
-#include "analysis/answer/rating.hpp"
-#include "analysis/cell/conduct.hpp"
-#include "analysis/cell/digest.hpp"
-#include "analysis/cell/gap.hpp"
-#include "analysis/cell/statistics.hpp"
 #include "analysis/claims/claims.hpp"
+#include "analysis/digest/digest.hpp"
+#include "analysis/digest/gap.hpp"
+#include "analysis/digest/policy_acts.hpp"
+#include "analysis/digest/service.hpp"
+#include "analysis/digest/statistics.hpp"
+#include "analysis/ranking/explanation.hpp"
+#include "analysis/ranking/rating.hpp"
 #include "analysis/report/capacity_charts.hpp"
 #include "analysis/report/study_charts.hpp"
 #include "sweeps/archive/reader.hpp"
@@ -42,7 +43,7 @@ struct ReportGroup {
   JobDigest jobs;
   std::vector<CellTimes> times;  // of each repeat
   std::vector<Service> service;  // of each repeat
-  Conduct conduct;               // of the first
+  PolicyActs acts;               // of the first
 };
 
 /// Cells of one place.
@@ -93,11 +94,6 @@ struct Report {
 /// one. Throws what ArchiveReader throws.
 Report make_report(const std::vector<std::string>& archives, const std::filesystem::path& profiles,
                    const ServiceGoals& goals = {}, const CellBounds& bounds = {});
-
-/// The published value of a metric of the step time line, such as "slope_us:max_tok", for a panel's
-/// card; NaN if the panel has no cells that the claim is about.
-double published_fit(const ClaimReport& claims, const std::string& metric,
-                     const ReportPanel& panel);
 
 /// The comment at the top of a sweep file, in one line.
 std::string question_of(const std::string& spec);

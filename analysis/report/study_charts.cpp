@@ -5,10 +5,10 @@
 #include <map>
 #include <set>
 
-#include "analysis/cell/statistics.hpp"
 #include "analysis/claims/claims.hpp"
 #include "analysis/compare/config.hpp"
 #include "analysis/compare/published.hpp"
+#include "analysis/digest/statistics.hpp"
 #include "analysis/report/study_timelines.hpp"
 #include "sweeps/spec/spec.hpp"
 

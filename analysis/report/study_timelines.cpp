@@ -4,7 +4,7 @@
 #include <cmath>
 #include <map>
 
-#include "analysis/cell/digest.hpp"
+#include "analysis/digest/digest.hpp"
 #include "sweeps/tables/schema.hpp"
 
 namespace analysis {
@@ -27,23 +27,11 @@ ChartSeries level_over_time(std::string name, std::string color, const Values& t
   ChartSeries series;
   series.name = std::move(name);
   series.color = std::move(color);
-  const double width = end / kSpans;
-  Values sum(kSpans, 0), held(kSpans, 0);
-  for (std::size_t i = 0; i < t.size(); ++i) {
-    const double to = i + 1 < t.size() ? t[i + 1] : end;
-    for (double from = t[i]; from < to;) {
-      const int span = std::clamp(static_cast<int>(from / width), 0, kSpans - 1);
-      const double stop = std::min(to, span + 1 == kSpans ? to : (span + 1) * width);
-      const double part = std::max(stop - from, 0.0);
-      sum[span] += level[i] * part;
-      held[span] += part;
-      from = std::max(stop, std::nextafter(from, to));
-    }
-  }
-  for (int span = 0; span < kSpans; ++span) {
-    if (held[span] <= 0) continue;
-    series.x.push_back((span + 0.5) * width);
-    series.y.push_back(sum[span] / held[span]);
+  const TimeBuckets buckets = bucket_levels(t, level, end, kSpans);
+  for (std::size_t span = 0; span < buckets.mean.size(); ++span) {
+    if (std::isnan(buckets.mean[span])) continue;
+    series.x.push_back((static_cast<double>(span) + 0.5) * end / kSpans);
+    series.y.push_back(buckets.mean[span]);
   }
   return series;
 }

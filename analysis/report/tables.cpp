@@ -1,12 +1,13 @@
+#include "analysis/report/tables.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <functional>
 #include <map>
 #include <set>
 
-#include "analysis/answer/mechanisms.hpp"
+#include "analysis/ranking/mechanisms.hpp"
 #include "analysis/report/panel_charts.hpp"
-#include "analysis/report/plain.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
@@ -110,51 +111,6 @@ ReportTable regime_table(const Report& report, const std::string& kind) {
   return table;
 }
 
-/// A number, with the published one below it.
-std::string beside_published(double own, double published) {
-  return four_digits(own) + (std::isnan(published) ? "" : "\npub. " + four_digits(published));
-}
-
-void add_fit(ReportTable& table, const ReportPanel& panel, bool largest, const std::string& policy,
-             const Report& report) {
-  LineSums line;
-  std::size_t repeats = 0;
-  for (const ReportGroup& group : panel.groups) {
-    if (!policy.empty() && group.variant != policy) continue;
-    line.add((largest ? group.steps.largest : group.steps.total).line);
-    repeats = std::max(repeats, group.repeats.size());
-  }
-  const LineFit fit = line.fit();
-  const auto published = [&](const char* what) {
-    return policy.empty()
-               ? published_fit(report.claims, std::string(what) + (largest ? "max_tok" : "n_tok"),
-                               panel)
-               : sweep::kNotObserved;
-  };
-  table.grid.rows.push_back(
-      {panel.name, largest ? "largest request" : "whole step", policy.empty() ? "all" : policy,
-       four_digits(static_cast<double>(fit.n)),
-       beside_published(fit.slope * 1e6, published("slope_us:")),
-       beside_published(fit.intercept * 1e3, published("intercept_ms:")),
-       beside_published(fit.r_squared, published("r2:")), std::to_string(repeats)});
-}
-
-ReportTable fit_table(const Report& report, const std::string& kind) {
-  ReportTable table{"fits", "Step duration over tokens, least squares", kind, {}};
-  table.grid.columns = {{"GPU", "", false}, {"tokens of", "", false}, {"policy", "", false},
-                        {"steps", ""},      {"slope", "us/token"},    {"intercept", "ms"},
-                        {"R²", ""},         {"repeats", ""}};
-  for (const bool largest : {true, false}) {
-    for (const ReportPanel& panel : report.panels) {
-      if (panel.place.kind != kind) continue;
-      add_fit(table, panel, largest, "", report);
-      for (const std::string& variant : panel.variants)
-        add_fit(table, panel, largest, variant, report);
-    }
-  }
-  return table;
-}
-
 /// "seeds-000: 41 undecided, 5 reproduced (87 checks of 29 claims)", most first.
 std::string verdicts_text(const std::string& set, std::span<const ClaimRow> rows) {
   std::map<std::string_view, std::size_t> counts;
@@ -242,15 +198,15 @@ double figure_of(const ReportGroup& group, const char* name) {
   return mean_of(by_seed(group.repeats, name)).value;
 }
 
-template <std::int64_t Conduct::*count>
+template <std::int64_t PolicyActs::*count>
 std::string count_of(const ReportGroup& group) {
-  return std::to_string(group.conduct.*count);
+  return std::to_string(group.acts.*count);
 }
 
 const Act kActs[] = {
-    {"inversions", [](const ReportGroup& group) { return percent_text(group.conduct.overtaking); }},
-    {"pins", count_of<&Conduct::pins>},
-    {"pins used", count_of<&Conduct::pins_used>},
+    {"inversions", [](const ReportGroup& group) { return percent_text(group.acts.overtaking); }},
+    {"pins", count_of<&PolicyActs::pins>},
+    {"pins used", count_of<&PolicyActs::pins_used>},
     {"pool pinned",
      [](const ReportGroup& group) { return percent_text(pinned_share_of(group.repeats)); }},
     {"found on GPU",
@@ -259,9 +215,9 @@ const Act kActs[] = {
      [](const ReportGroup& group) { return percent_text(figure_of(group, "host_hit_rate")); }},
     {"recomputed",
      [](const ReportGroup& group) { return four_digits(figure_of(group, "recomputed_tok")); }},
-    {"blocks evicted", count_of<&Conduct::evicted_blocks>},
-    {"unread", count_of<&Conduct::host_evicted_blocks>},
-    {"prefetches", count_of<&Conduct::prefetches>},
+    {"blocks evicted", count_of<&PolicyActs::evicted_blocks>},
+    {"unread", count_of<&PolicyActs::host_evicted_blocks>},
+    {"prefetches", count_of<&PolicyActs::prefetches>},
     {"preemptions",
      [](const ReportGroup& group) { return four_digits(figure_of(group, "preemptions")); }},
     {"stalled", [](const ReportGroup& group) {
@@ -301,7 +257,6 @@ std::vector<ReportTable> report_tables(const Report& report) {
   const Texts kinds =
       kinds_of(report.panels, [](const ReportPanel& panel) { return panel.place.kind; });
   for (const std::string& kind : kinds) tables.push_back(regime_table(report, kind));
-  for (const std::string& kind : kinds) tables.push_back(fit_table(report, kind));
   const Texts judged = kinds_of(report.claims.rows, [](const ClaimRow& row) { return row.kind; });
   const Texts sets =
       kinds_of(report.claims.rows, [](const ClaimRow& row) { return row.claim->set; });

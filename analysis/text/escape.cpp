@@ -17,7 +17,6 @@ int flag() {
 constexpr const char* kStart[] = {"\033[32m", "\033[31m", "\033[33m"};
 
 constexpr char kHex[] = "0123456789abcdef";
-constexpr std::string_view kReplacement = "\xEF\xBF\xBD";  // U+FFFD
 
 /// The character at the front of a text.
 struct Character {
@@ -78,19 +77,6 @@ bool steers_terminal(std::uint32_t code) {
   return false;
 }
 
-void append_json_character(std::string& out, std::string_view bytes, std::uint32_t code) {
-  if (code == '"' || code == '\\') {
-    out += {'\\', static_cast<char>(code)};
-  } else if (!short_escape(code).empty()) {
-    out += short_escape(code);
-  } else if (code < 0x20 || code == 0x7F) {
-    out += "\\u";
-    append_hex(out, code, 4);
-  } else {
-    out += bytes;
-  }
-}
-
 void append_terminal_escape(std::string& out, std::uint32_t code) {
   if (!short_escape(code).empty()) {
     out += short_escape(code);
@@ -109,21 +95,6 @@ std::ostream& operator<<(std::ostream& out, const Colored& word) {
 }
 
 void allow_colors(std::ostream& out) { out.iword(flag()) = 1; }
-
-void append_json_string(std::string& out, std::string_view text) {
-  out += '"';
-  while (!text.empty()) {
-    const Character character = front(text);
-    const std::size_t used = character.length == 0 ? 1 : character.length;
-    if (character.length == 0) {
-      out += kReplacement;
-    } else {
-      append_json_character(out, text.substr(0, used), character.code);
-    }
-    text.remove_prefix(used);
-  }
-  out += '"';
-}
 
 std::string terminal_text(std::string_view text) {
   std::string out;

@@ -17,10 +17,6 @@ std::ostream& operator<<(std::ostream& out, const Colored& word);
 /// The stream is a terminal whose user wants colors.
 void allow_colors(std::ostream& out);
 
-/// Appends `text` as a JSON string with its quotes. Bytes that are not UTF-8 become U+FFFD, so the
-/// output is valid JSON for any input.
-void append_json_string(std::string& out, std::string_view text);
-
 /// `text` made safe for a terminal: control characters (C0, DEL, C1), line and direction marks and
 /// bytes that are not UTF-8 are escaped ("\n", "\x1b", "\u202e").
 std::string terminal_text(std::string_view text);

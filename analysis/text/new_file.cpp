@@ -1,27 +1,17 @@
 #include "analysis/text/new_file.hpp"
 
 #include <fcntl.h>
-#include <ext/stdio_filebuf.h>
+#include <unistd.h>
 
 #include <cerrno>
-#include <random>
-#include <system_error>
 
-#include "analysis/text/json_line.hpp"
+#include "analysis/text/json.hpp"
+#include "sweeps/files/durable_file.hpp"
 
 namespace analysis {
 namespace {
 
 namespace fs = std::filesystem;
-using FileBuffer = __gnu_cxx::stdio_filebuf<char>;
-
-/// A name that no other process can predict.
-std::string random_name() {
-  std::random_device random;
-  std::string name = ".kvsweep-";
-  for (int digits = 0; digits < 16; ++digits) name += "0123456789abcdef"[random() % 16];
-  return name + ".tmp";
-}
 
 /// Renaming over a device or a pipe would replace it.
 bool may_replace(const fs::path& path) {
@@ -32,37 +22,25 @@ bool may_replace(const fs::path& path) {
 
 }  // namespace
 
-NewFile::NewFile(fs::path path) : path_(std::move(path)), stream_(nullptr) {
+NewFile::NewFile(fs::path path) : path_(std::move(path)) {
   if (fs::is_directory(path_)) fail(std::make_error_code(std::errc::is_a_directory));
   if (!may_replace(path_)) fail(std::make_error_code(std::errc::file_exists));
-  create();
-}
-
-void NewFile::create() {
-  constexpr int kMode = 0666;
-  int descriptor = -1;
-  do {
-    temporary_ = path_.parent_path() / random_name();
-    descriptor =
-        ::open(temporary_.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, kMode);
-  } while (descriptor < 0 && errno == EEXIST);
-  if (descriptor < 0) {
-    temporary_.clear();
-    fail({errno, std::generic_category()});
-  }
-  file_ = std::make_unique<FileBuffer>(descriptor, std::ios::out | std::ios::binary);
-  stream_.rdbuf(file_.get());
+  const fs::path name = sweep::temporary_name((path_.parent_path() / ".kvsweep").string());
+  const int made = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+  if (made < 0) fail({errno, std::generic_category()});
+  ::close(made);
+  temporary_ = name;
+  stream_.open(temporary_, std::ios::binary);
 }
 
 NewFile::~NewFile() {
-  file_.reset();
   std::error_code ignored;
   if (!temporary_.empty()) fs::remove(temporary_, ignored);
 }
 
 void NewFile::close() {
   errno = 0;
-  if (static_cast<FileBuffer&>(*file_).close() == nullptr) stream_.setstate(std::ios::failbit);
+  stream_.close();
   check_written(stream_);
 }
 

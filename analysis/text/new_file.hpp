@@ -1,7 +1,7 @@
 #pragma once
 #include <filesystem>
-#include <memory>
-#include <ostream>
+#include <fstream>
+#include <system_error>
 
 namespace analysis {
 
@@ -32,14 +32,12 @@ class NewFile {
   void commit();
 
  private:
-  void create();
   void close();
   [[noreturn]] void fail(std::error_code code) const;
 
   std::filesystem::path path_;
   std::filesystem::path temporary_;  // empty: there is none
-  std::unique_ptr<std::streambuf> file_;
-  std::ostream stream_;
+  std::ofstream stream_;
 };
 
 }  // namespace analysis

@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <system_error>
 
-#include "analysis/text/json_line.hpp"
+#include "analysis/text/json.hpp"
 
 namespace analysis {
 namespace {

@@ -6,82 +6,49 @@
 #include "analysis/trace/names.hpp"
 
 namespace analysis {
-namespace {
-
-std::filesystem::path with_suffix(std::filesystem::path prefix, const char* suffix) {
-  prefix += suffix;
-  return prefix;
-}
-
-/// Writes the lines of /kv_events.
-class EventWriter {
- public:
-  EventWriter(const sweep::CellResult& result, std::ostream& out)
-      : events_(result.kv_events), out_(out), names_(result) {}
-
-  void write(std::size_t row) {
-    row_ = row;
-    line_.open('{').key("event").text("kv_event");
-    add_enumerator("kind");
-    add_enumerator("reason");
-    add_integer<std::int64_t>("step", "step");
-    line_.key("ts").number(value<double>("t_s"));
-    add_request("", "job", "turn");
-    add_integer<std::int32_t>("blocks", "blocks");
-    add_integer<std::int64_t>("bytes", "bytes");
-    add_request("by_", "by_job", "by_turn");
-    line_.key("deadline").number(value<double>("deadline_s"));
-    line_.close('}').end_line(out_);
-  }
-
- private:
-  template <class T>
-  T value(std::string_view column) const {
-    return events_.values<T>(column)[row_];
-  }
-  template <class T>
-  void add_integer(std::string_view name, std::string_view column) {
-    line_.key(name).integer(value<T>(column));
-  }
-
-  void add_enumerator(std::string_view column) {
-    const auto& names = events_.column(column).enum_names;
-    line_.key(column).text(names.at(static_cast<std::size_t>(value<std::int8_t>(column))));
-  }
-
-  /// Writes null for a job or turn of -1.
-  void add_request(const std::string& prefix, std::string_view job_column,
-                   std::string_view turn_column) {
-    const auto job = value<std::int32_t>(job_column);
-    const auto turn = value<std::int32_t>(turn_column);
-    line_.key(prefix + "req_id").raw(job < 0 || turn < 0 ? "null" : names_.request(job, turn));
-    line_.key(prefix + "job_id").raw(job < 0 ? "null" : names_.job(job));
-  }
-
-  const sweep::Table& events_;
-  std::ostream& out_;
-  TurnNames names_;
-  JsonLine line_;
-  std::size_t row_ = 0;
-};
-
-}  // namespace
 
 void write_trace(const sweep::CellResult& result, const std::filesystem::path& prefix) {
-  NewFile steps(with_suffix(prefix, ".steps.jsonl"));
-  NewFile events(with_suffix(prefix, ".events.jsonl"));
-  NewFile requests(with_suffix(prefix, ".requests.jsonl"));
+  NewFile steps(prefix.string() + ".steps.jsonl"), events(prefix.string() + ".events.jsonl"),
+      requests(prefix.string() + ".requests.jsonl");
   steps.fill([&](std::ostream& out) { write_steps(result, out); });
   events.fill([&](std::ostream& out) { write_events(result, out); });
   requests.fill([&](std::ostream& out) { write_requests(result, out); });
-  steps.commit();
-  events.commit();
-  requests.commit();
+  for (NewFile* file : {&steps, &events, &requests}) file->commit();
 }
 
 void write_events(const sweep::CellResult& result, std::ostream& out) {
-  EventWriter writer(result, out);
-  for (std::size_t row = 0; row < result.kv_events.rows(); ++row) writer.write(row);
+  const TurnNames names(result);
+  const sweep::Table& events = result.kv_events;
+  for (std::size_t row = 0; row < events.rows(); ++row) {
+    const auto integer = [&](const char* column) {
+      return events.values<std::int32_t>(column)[row];
+    };
+    const auto name = [&](const char* column) {
+      const std::int8_t code = events.values<std::int8_t>(column)[row];
+      return events.column(column).enum_names.at(static_cast<std::size_t>(code));
+    };
+    // null for a job or turn of -1.
+    const auto job = [&](const char* column) {
+      return integer(column) < 0 ? Json() : Json(names.job(integer(column)));
+    };
+    const auto request = [&](const char* of_job, const char* of_turn) {
+      const std::int32_t number = integer(of_job), turn = integer(of_turn);
+      return number < 0 || turn < 0 ? Json() : Json(names.request(number, turn));
+    };
+    write_line({{"event", "kv_event"},
+                {"kind", name("kind")},
+                {"reason", name("reason")},
+                {"step", events.values<std::int64_t>("step")[row]},
+                {"ts", events.values<double>("t_s")[row]},
+                {"req_id", request("job", "turn")},
+                {"job_id", job("job")},
+                {"blocks", integer("blocks")},
+                {"bytes", events.values<std::int64_t>("bytes")[row]},
+                {"by_req_id", request("by_job", "by_turn")},
+                {"by_job_id", job("by_job")},
+                {"deadline", events.values<double>("deadline_s")[row]}},
+               out);
+  }
   flush_checked(out);
 }
 

@@ -3,8 +3,6 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "analysis/text/escape.hpp"
-
 namespace analysis {
 namespace {
 
@@ -29,15 +27,15 @@ TraceLabels::TraceLabels(const std::vector<sweep::Note>& notes) {
   }
 }
 
-void add_label(JsonLine& line, std::string_view name, const std::string& text) {
-  if (!text.empty()) line.key(name).text(text);
+void add_label(Json& line, const char* name, const std::string& text) {
+  if (!text.empty()) line[name] = text;
 }
 
 TurnNames::TurnNames(const sweep::CellResult& result)
     : job_of_turn_(result.turns.values<std::int32_t>("job")) {
   const auto& numbers = result.jobs.values<std::int32_t>("job");
   const auto& ids = result.jobs.values<std::string>("id");
-  for (std::size_t i = 0; i < numbers.size(); ++i) append_json_string(jobs_[numbers[i]], ids[i]);
+  for (std::size_t i = 0; i < numbers.size(); ++i) jobs_[numbers[i]] = ids[i];
   const auto& turns = result.turns.values<std::int32_t>("turn");
   for (std::size_t row = 0; row < turns.size(); ++row) {
     if (!rows_.emplace(key_of(job_of_turn_[row], turns[row]), row).second) {
@@ -64,12 +62,8 @@ const std::string& TurnNames::job(std::int32_t job) const {
   throw std::logic_error("a table names job " + std::to_string(job) + ", which jobs lacks");
 }
 
-const std::string& TurnNames::job_of_row(std::size_t row) const { return job(job_of_turn_[row]); }
-
 std::string TurnNames::request(std::int32_t job_number, std::int32_t turn) const {
-  std::string name = job(job_number);
-  name.back() = ':';
-  return name + std::to_string(turn) + '"';
+  return job(job_number) + ':' + std::to_string(turn);
 }
 
 }  // namespace analysis

@@ -5,7 +5,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/text/json_line.hpp"
+#include "analysis/text/json.hpp"
 #include "sweeps/tables/result.hpp"
 
 namespace analysis {
@@ -18,8 +18,8 @@ struct TraceLabels {
   std::int32_t block_size = 0;          // in tokens; 0: unknown
 };
 
-/// Writes "name":"text", or nothing for an unknown label.
-void add_label(JsonLine& line, std::string_view name, const std::string& text);
+/// Adds "name":"text", or nothing for an unknown label.
+void add_label(Json& line, const char* name, const std::string& text);
 
 /// Finds rows of /turns by job and turn, and names requests as traces do: "<job id>:<turn>".
 class TurnNames {
@@ -32,9 +32,8 @@ class TurnNames {
   /// Throws std::logic_error if there is no such turn.
   std::size_t row_of(std::int32_t job, std::int32_t turn) const;
 
-  /// Names as JSON strings with their quotes.
   const std::string& job(std::int32_t job) const;
-  const std::string& job_of_row(std::size_t row) const;
+  const std::string& job_of_row(std::size_t row) const { return job(job_of_turn_[row]); }
   const std::string& request_of_row(std::size_t row) const { return requests_[row]; }
   /// Works for turns that /turns lacks as well, e.g. unfinished ones.
   std::string request(std::int32_t job, std::int32_t turn) const;

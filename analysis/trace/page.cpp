@@ -3,46 +3,34 @@
 #include <sstream>
 
 #include "analysis/text/deflate.hpp"
-#include "analysis/text/json_line.hpp"
+#include "analysis/text/json.hpp"
 #include "analysis/text/packed.hpp"
 #include "analysis/trace/jsonl.hpp"
 
 namespace analysis {
 namespace {
 
-void add_identity(JsonLine& line, const sweep::CellRecord& cell) {
-  line.key("cell").integer(cell.index).key("key").text(cell.key).key("label").text(cell.label);
-  line.key("backend").text(cell.backend);
-  line.key("notes").open('{');
-  for (const sweep::Note& note : cell.notes) line.key(note.name).text(note.text);
-  line.close('}');
-}
-
-std::string json_lines(const sweep::CellResult& result) {
+Json json_of(const TracedCell& traced) {
+  const sweep::CellRecord& cell = traced.cell;
+  Json notes = Json::object();
+  for (const sweep::Note& note : cell.notes) notes[note.name.text()] = note.text;
   std::ostringstream out;
-  write_steps(result, out);
-  write_events(result, out);
-  write_requests(result, out);
-  return std::move(out).str();
-}
-
-void add_cell(JsonLine& line, const TracedCell& traced) {
-  line.open('{');
-  add_identity(line, traced.cell);
-  const std::string lines = json_lines(traced.result);
+  write_steps(traced.result, out);
+  write_events(traced.result, out);
+  write_requests(traced.result, out);
+  const std::string lines = std::move(out).str();
   const auto small = deflated({reinterpret_cast<const std::uint8_t*>(lines.data()), lines.size()});
-  line.key(small ? "deflated" : "lines").text(small ? base64(*small) : lines);
-  line.close('}');
+  return {{"cell", cell.index},  {"key", cell.key},
+          {"label", cell.label}, {"backend", cell.backend},
+          {"notes", notes},      {small ? "deflated" : "lines", small ? base64(*small) : lines}};
 }
 
 }  // namespace
 
 std::string trace_page(const std::string& archive, std::span<const TracedCell> cells) {
-  JsonLine line;
-  line.open('{').key("kind").text("trace").key("archive").text(archive).key("cells").open('[');
-  for (const TracedCell& cell : cells) add_cell(line, cell);
-  line.close(']').close('}');
-  return std::string(line.so_far());
+  Json page = {{"kind", "trace"}, {"archive", archive}, {"cells", Json::array()}};
+  for (const TracedCell& cell : cells) page["cells"].push_back(json_of(cell));
+  return text_of(page);
 }
 
 }  // namespace analysis

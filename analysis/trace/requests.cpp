@@ -12,7 +12,7 @@ namespace {
 
 /// A member of a JSON object and its column.
 struct Member {
-  std::string_view name, column;
+  const char *name, *column;
 };
 
 constexpr Member kTurnTimes[] = {{"arrival_time", "t_arrive_s"},
@@ -37,124 +37,110 @@ constexpr Member kJobTimes[] = {
     {"finish_time", "t_finish_s"},  {"jct_wall_s", "jct_wall_s"},
     {"jct_turns_s", "jct_turns_s"}, {"queue_s", "queue_s"}};
 
-/// Writes the lines of /turns and /jobs.
-class RequestWriter {
+/// One row of /turns or /jobs.
+class Row {
  public:
-  RequestWriter(const sweep::CellResult& result, std::ostream& out)
-      : result_(result), out_(out), names_(result), labels_(result.notes) {
-    const auto& job_of_turn = result.turns.values<std::int32_t>("job");
-    const auto& turn = result.turns.values<std::int32_t>("turn");
-    for (std::size_t row = 0; row < job_of_turn.size(); ++row) {
-      turns_of_job_[job_of_turn[row]].push_back(row);
-    }
-    for (auto& [job, rows] : turns_of_job_) {
-      std::ranges::sort(rows, {}, [&](std::size_t row) { return turn[row]; });
-    }
-  }
+  Row(const sweep::Table& table, std::size_t row) : table_(table), row_(row) {}
 
-  void write_turn(std::size_t row) {
-    use(result_.turns, row);
-    begin("request");
-    line_.key("req_id").raw(names_.request_of_row(row));
-    line_.key("job_id").raw(names_.job_of_row(row));
-    line_.key("turn").integer(count("turn"));
-    if (count("agent") > 0)
-      line_.key("agent").integer(count("agent")).key("parent").integer(count("parent"));
-    line_.key("status").text(std::isnan(seconds("t_finish_s")) ? "unfinished" : "finished");
-    add_numbers(kTurnTimes);
-    add_tokens();
-    line_.key("num_preemptions").integer(count("preemptions"));
-    line_.key("is_last_step").boolean(flag("last"));
-    line_.key("tool").text(text("tool"));
-    add_numbers(kTurnParts);
-    end();
-  }
+  std::int32_t count(const char* column) const { return value<std::int32_t>(column); }
+  double seconds(const char* column) const { return value<double>(column); }
+  bool flag(const char* column) const { return value<std::int8_t>(column) != 0; }
+  const std::string& text(const char* column) const { return value<std::string>(column); }
 
-  void write_job(std::size_t row) {
-    use(result_.jobs, row);
-    const std::int32_t job = count("job");
-    begin("job");
-    line_.key("job_id").raw(names_.job(job)).key("job").integer(job);
-    line_.key("n_turns").integer(count("n_turns"));
-    line_.key("num_preemptions").integer(count("preemptions"));
-    add_numbers(kJobTimes);
-    line_.key("turns").open('[');
-    for (const std::size_t turn_row : turns_of_job_[job]) add_turn_of_job(turn_row);
-    line_.close(']');
-    end();
+  void add_numbers(Json& line, std::span<const Member> members) const {
+    for (const Member& each : members) line[each.name] = seconds(each.column);
+  }
+  void add_counts(Json& line, std::span<const Member> members) const {
+    for (const Member& each : members) line[each.name] = count(each.column);
   }
 
  private:
-  void use(const sweep::Table& table, std::size_t row) {
-    table_ = &table;
-    row_ = row;
-  }
-  std::int32_t count(std::string_view column) const {
-    return table_->values<std::int32_t>(column)[row_];
-  }
-  double seconds(std::string_view column) const { return table_->values<double>(column)[row_]; }
-  bool flag(std::string_view column) const {
-    return table_->values<std::int8_t>(column)[row_] != 0;
-  }
-  const std::string& text(std::string_view column) const {
-    return table_->values<std::string>(column)[row_];
+  template <class T>
+  const T& value(const char* column) const {
+    return table_.values<T>(column)[row_];
   }
 
-  void begin(std::string_view event) {
-    line_.open('{').key("event").text(event);
-    add_label(line_, "policy", labels_.policy);
-    add_label(line_, "cell", labels_.cell);
-  }
-  void end() { line_.close('}').end_line(out_); }
-
-  void add_numbers(std::span<const Member> members) {
-    for (const Member& each : members) line_.key(each.name).number(seconds(each.column));
-  }
-  void add_counts(std::span<const Member> members) {
-    for (const Member& each : members) line_.key(each.name).integer(count(each.column));
-  }
-
-  /// The last output token is sampled and never computed.
-  void add_tokens() {
-    const std::int64_t prompt = count("prompt_tok"), output = count("output_tok");
-    const std::int64_t computed = prompt + std::max<std::int64_t>(output - 1, 0);
-    line_.key("num_prompt_tokens").integer(prompt);
-    line_.key("num_tokens").integer(prompt + output);
-    line_.key("num_output_tokens").integer(output);
-    line_.key("num_computed_tokens").integer(computed);
-    line_.key("num_cached_tokens")
-        .integer(std::int64_t{count("cached_gpu_tok")} + count("cached_host_tok"));
-    line_.key("num_external_computed_tokens").integer(count("cached_host_tok"));
-    line_.key("num_recomputed_tokens").integer(count("recomputed_tok"));
-  }
-
-  void add_turn_of_job(std::size_t turn_row) {
-    use(result_.turns, turn_row);
-    line_.open('{').key("turn").integer(count("turn"));
-    add_numbers(kTurnOfJobTimes);
-    add_counts(kTurnOfJobTokens);
-    line_.key("stall_ms").number(std::round(seconds("load_stall_s") * 1e9) / 1e6);
-    line_.key("tool").text(text("tool"));
-    line_.key("gap").number(seconds("gap_s"));
-    line_.close('}');
-  }
-
-  const sweep::CellResult& result_;
-  std::ostream& out_;
-  TurnNames names_;
-  TraceLabels labels_;
-  std::unordered_map<std::int32_t, std::vector<std::size_t>> turns_of_job_;  // rows, by turn
-  JsonLine line_;
-  const sweep::Table* table_ = nullptr;
-  std::size_t row_ = 0;
+  const sweep::Table& table_;
+  std::size_t row_;
 };
+
+Json begun(const char* event, const TraceLabels& labels) {
+  Json line = {{"event", event}};
+  add_label(line, "policy", labels.policy);
+  add_label(line, "cell", labels.cell);
+  return line;
+}
+
+Json line_of_turn(const Row& turn, std::size_t row, const TurnNames& names,
+                  const TraceLabels& labels) {
+  Json line = begun("request", labels);
+  line["req_id"] = names.request_of_row(row);
+  line["job_id"] = names.job_of_row(row);
+  line["turn"] = turn.count("turn");
+  if (turn.count("agent") > 0) {
+    line["agent"] = turn.count("agent");
+    line["parent"] = turn.count("parent");
+  }
+  line["status"] = std::isnan(turn.seconds("t_finish_s")) ? "unfinished" : "finished";
+  turn.add_numbers(line, kTurnTimes);
+  const std::int64_t prompt = turn.count("prompt_tok"), output = turn.count("output_tok"),
+                     on_host = turn.count("cached_host_tok");
+  line["num_prompt_tokens"] = prompt;
+  line["num_tokens"] = prompt + output;
+  line["num_output_tokens"] = output;
+  // The last output token is sampled and never computed.
+  line["num_computed_tokens"] = prompt + std::max<std::int64_t>(output - 1, 0);
+  line["num_cached_tokens"] = turn.count("cached_gpu_tok") + on_host;
+  line["num_external_computed_tokens"] = on_host;
+  line["num_recomputed_tokens"] = turn.count("recomputed_tok");
+  line["num_preemptions"] = turn.count("preemptions");
+  line["is_last_step"] = turn.flag("last");
+  line["tool"] = turn.text("tool");
+  turn.add_numbers(line, kTurnParts);
+  return line;
+}
+
+Json turn_of_job(const Row& turn) {
+  Json json = {{"turn", turn.count("turn")}};
+  turn.add_numbers(json, kTurnOfJobTimes);
+  turn.add_counts(json, kTurnOfJobTokens);
+  json["stall_ms"] = std::round(turn.seconds("load_stall_s") * 1e9) / 1e6;
+  json["tool"] = turn.text("tool");
+  json["gap"] = turn.seconds("gap_s");
+  return json;
+}
+
+/// The rows of /turns of each job, by turn.
+std::unordered_map<std::int32_t, std::vector<std::size_t>> turns_by_job(const sweep::Table& turns) {
+  const auto &job = turns.values<std::int32_t>("job"), &turn = turns.values<std::int32_t>("turn");
+  std::unordered_map<std::int32_t, std::vector<std::size_t>> by_job;
+  for (std::size_t row = 0; row < job.size(); ++row) by_job[job[row]].push_back(row);
+  for (auto& [number, rows] : by_job)
+    std::ranges::sort(rows, {}, [&](std::size_t row) { return turn[row]; });
+  return by_job;
+}
 
 }  // namespace
 
 void write_requests(const sweep::CellResult& result, std::ostream& out) {
-  RequestWriter writer(result, out);
-  for (std::size_t row = 0; row < result.turns.rows(); ++row) writer.write_turn(row);
-  for (std::size_t row = 0; row < result.jobs.rows(); ++row) writer.write_job(row);
+  const TurnNames names(result);
+  const TraceLabels labels(result.notes);
+  for (std::size_t row = 0; row < result.turns.rows(); ++row)
+    write_line(line_of_turn(Row(result.turns, row), row, names, labels), out);
+  auto turns = turns_by_job(result.turns);
+  for (std::size_t row = 0; row < result.jobs.rows(); ++row) {
+    const Row job(result.jobs, row);
+    Json line = begun("job", labels);
+    line["job_id"] = names.job(job.count("job"));
+    line["job"] = job.count("job");
+    line["n_turns"] = job.count("n_turns");
+    line["num_preemptions"] = job.count("preemptions");
+    job.add_numbers(line, kJobTimes);
+    line["turns"] = Json::array();
+    for (const std::size_t turn : turns[job.count("job")])
+      line["turns"].push_back(turn_of_job(Row(result.turns, turn)));
+    write_line(line, out);
+  }
   flush_checked(out);
 }
 

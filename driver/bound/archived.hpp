@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/answer/rating.hpp"
+#include "analysis/ranking/rating.hpp"
 #include "driver/command_line/options.hpp"
 
 namespace driver {

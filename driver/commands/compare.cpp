@@ -6,8 +6,8 @@
 #include <optional>
 #include <set>
 
-#include "analysis/answer/answer.hpp"
 #include "analysis/compare/groups.hpp"
+#include "analysis/ranking/answer.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"

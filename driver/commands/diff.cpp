@@ -1,8 +1,8 @@
 #include <algorithm>
 #include <iostream>
 
-#include "analysis/cell/first_difference.hpp"
 #include "analysis/compare/config.hpp"
+#include "analysis/digest/first_difference.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/command_line/archive_argument.hpp"

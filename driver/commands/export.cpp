@@ -66,17 +66,17 @@ void export_rows(sweep::ArchiveReader& reader, const std::vector<int>& rows,
   }
 }
 
-using AddBench = void (*)(analysis::JsonLine&, const ConfiguredCell&, const sweep::Table&);
+using AsBench = analysis::Json (*)(const ConfiguredCell&, const sweep::Table&);
 
 /// A format of another benchmark; null: it is none.
-AddBench bench_format(const Options& options) {
+AsBench bench_format(const Options& options) {
   const std::string format = options.format.value_or("");
-  if (format == "aiperf") return analysis::add_aiperf;
-  return format == "vllm-bench" ? analysis::add_vllm_bench : nullptr;
+  if (format == "aiperf") return analysis::as_aiperf;
+  return format == "vllm-bench" ? analysis::as_vllm_bench : nullptr;
 }
 
 /// The cells with a result as that benchmark would write them, a line of JSON each.
-int export_bench(const Options& options, AddBench add) {
+int export_bench(const Options& options, AsBench as_bench) {
   if (options.table)
     throw UsageError("--format " + *options.format + " is of the turns: leave --table out");
   sweep::ArchiveReader reader = open_archive(options.arguments.front());
@@ -88,11 +88,8 @@ int export_bench(const Options& options, AddBench add) {
   for (const ConfiguredCell& cell : cells) require_table(*cell.record, "turns");
   if (cells.empty()) throw UsageError(options.arguments.front() + ": no such cell has a result");
   write_output(options, [&](std::ostream& out) {
-    analysis::JsonLine json;
-    for (const ConfiguredCell& cell : cells) {
-      add(json, cell, reader.load_table(cell.record->index, "turns"));
-      json.end_line(out);
-    }
+    for (const ConfiguredCell& cell : cells)
+      analysis::write_line(as_bench(cell, reader.load_table(cell.record->index, "turns")), out);
   });
   return kOk;
 }
@@ -124,7 +121,7 @@ int export_archive(const Options& options) {
 
 int export_table(const Options& options) {
   if (options.to_archive) return export_archive(options);
-  if (const AddBench add = bench_format(options)) return export_bench(options, add);
+  if (const AsBench as_bench = bench_format(options)) return export_bench(options, as_bench);
   const std::string table = table_of(options);
   const ExportFormat format = format_of(options);
   sweep::ArchiveReader reader = open_archive(options.arguments.front());

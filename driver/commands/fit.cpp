@@ -4,9 +4,9 @@
 #include <iostream>
 #include <set>
 
-#include "analysis/cell/fits.hpp"
 #include "analysis/compare/config.hpp"
 #include "analysis/compare/prediction.hpp"
+#include "analysis/digest/fits.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <iostream>
 
-#include "analysis/text/json_line.hpp"
+#include "analysis/text/json.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 
@@ -53,16 +53,12 @@ const char* default_kind(Default::Kind kind) {
   return kNames[static_cast<std::size_t>(kind)];
 }
 
-void add_range(analysis::JsonLine& line, const worker::KeyType& type) {
+void add_range(analysis::Json& line, const worker::KeyType& type) {
   if (const auto* whole = std::get_if<worker::Whole>(&type))
-    line.key("min").integer(whole->min).key("max").integer(whole->max);
+    line.update({{"min", whole->min}, {"max", whole->max}});
   if (const auto* real = std::get_if<worker::Real>(&type))
-    line.key("min").number(real->min).key("max").number(real->max);
-  const auto* choice = std::get_if<worker::OneOf>(&type);
-  if (choice == nullptr) return;
-  line.key("choices").open('[');
-  for (const std::string& word : choice->words) line.text(word);
-  line.close(']');
+    line.update({{"min", real->min}, {"max", real->max}});
+  if (const auto* choice = std::get_if<worker::OneOf>(&type)) line["choices"] = choice->words;
 }
 
 void print_markdown_row(const Key& key, std::ostream& out) {
@@ -107,13 +103,16 @@ void print_keys(const std::vector<const Key*>& keys, std::ostream& out) {
 
 void print_keys_json(const std::vector<const Key*>& keys, std::ostream& out) {
   for (const Key* key : keys) {
-    analysis::JsonLine line;
-    line.open('{').key("key").text(key->name).key("type").text(type_name(key->type));
-    line.key("default_kind").text(default_kind(key->fallback.kind));
-    line.key("default").text(key->fallback.text).key("unit").text(key->unit());
+    analysis::Json line = {{"key", key->name},
+                           {"type", type_name(key->type)},
+                           {"default_kind", default_kind(key->fallback.kind)},
+                           {"default", key->fallback.text},
+                           {"unit", key->unit()}};
     add_range(line, key->type);
-    line.key("where").text(worker::in_words(key->where)).key("neutral").text(key->fallback.neutral);
-    line.key("says").text(key->says).close('}').end_line(out);
+    line["where"] = worker::in_words(key->where);
+    line["neutral"] = key->fallback.neutral;
+    line["says"] = key->says;
+    analysis::write_line(line, out);
   }
 }
 

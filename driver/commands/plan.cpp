@@ -3,7 +3,7 @@
 #include <string>
 #include <string_view>
 
-#include "analysis/answer/answer.hpp"
+#include "analysis/ranking/answer.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"

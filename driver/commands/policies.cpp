@@ -2,7 +2,7 @@
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
-#include "analysis/text/json_line.hpp"
+#include "analysis/text/json.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
@@ -80,12 +80,11 @@ void print_one(const NamedPolicy& policy, worker::Profiles& profiles, std::ostre
 }
 
 void print_json(const NamedPolicy& policy, worker::Profiles& profiles, std::ostream& out) {
-  analysis::JsonLine line;
-  line.open('{').key("policy").text(policy.name).key("says").text(policy.sentence);
-  line.key("parameters").open('{');
+  analysis::Json line = {{"policy", policy.name}, {"says", policy.sentence}};
+  line["parameters"] = analysis::Json::object();
   for (const Parameter& each : parameters_of(policy, profiles))
-    line.key(each.key->name).text(each.value);
-  line.close('}').close('}').end_line(out);
+    line["parameters"][each.key->name] = each.value;
+  analysis::write_line(line, out);
 }
 
 }  // namespace

@@ -6,8 +6,9 @@
 #include <memory>
 #include <set>
 
-#include "analysis/answer/answer.hpp"
-#include "analysis/cell/cell_report.hpp"
+#include "analysis/digest/cell_report.hpp"
+#include "analysis/ranking/answer.hpp"
+#include "analysis/ranking/coverage.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"

@@ -7,10 +7,10 @@
 #include <set>
 #include <thread>
 
-#include "analysis/answer/answer.hpp"
-#include "analysis/cell/statistics.hpp"
+#include "analysis/digest/statistics.hpp"
+#include "analysis/ranking/coverage.hpp"
 #include "analysis/text/escape.hpp"
-#include "analysis/text/json_line.hpp"
+#include "analysis/text/json.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
@@ -203,43 +203,47 @@ void print_status(const Status& status, std::ostream& out) {
     out << "left by the last run: " << safe(line) << '\n';
 }
 
-void add_counts(analysis::JsonLine& line, const Counts& counts) {
-  line.key("cells").integer(counts.cells).key("done").integer(counts.done);
-  line.key("running").integer(counts.running).key("left").integer(counts.left);
-  line.key("failed").integer(counts.failed).key("not_run").integer(counts.not_run);
-  line.key("seconds_left").number(seconds_left(counts));
+void add_counts(analysis::Json& json, const Counts& counts) {
+  json.update({{"cells", counts.cells},
+               {"done", counts.done},
+               {"running", counts.running},
+               {"left", counts.left},
+               {"failed", counts.failed},
+               {"not_run", counts.not_run},
+               {"seconds_left", seconds_left(counts)}});
 }
 
 void print_json(const Status& status, std::ostream& out) {
-  analysis::JsonLine line;
-  line.open('{').key("sweep").text(status.sweep).key("backend").text(status.backend);
-  line.key("over").boolean(status.is_over());
-  line.key("driver").boolean(status.driver.has_value());
-  line.key("driver_silent_s").number(status.driver ? status.silent_s : sweep::kNotObserved);
-  add_counts(line, status.all);
-  line.key("search").text(status.search);
-  line.key("kept").integer(static_cast<std::int64_t>(status.n_kept));
-  line.key("gpus").open('[');
+  using analysis::Json;
+  Json json = {{"sweep", status.sweep},
+               {"backend", status.backend},
+               {"over", status.is_over()},
+               {"driver", status.driver.has_value()},
+               {"driver_silent_s", status.driver ? status.silent_s : sweep::kNotObserved}};
+  add_counts(json, status.all);
+  json["search"] = status.search;
+  json["kept"] = status.n_kept;
+  Json& gpus = json["gpus"] = Json::array();
   for (const auto& [sku, counts] : status.by_sku) {
-    line.open('{').key("gpu").text(sku);
-    add_counts(line, counts);
-    line.close('}');
+    gpus.push_back({{"gpu", sku}});
+    add_counts(gpus.back(), counts);
   }
-  line.close(']').key("running_cells").open('[');
-  for (const auto& [cell, mark] : status.running) {
-    line.open('{').key("cell").integer(cell.index).key("label").text(cell.label);
-    line.key("attempt").integer(mark.attempt).key("host").text(mark.host);
-    line.key("pid").integer(mark.pid).close('}');
-  }
-  line.close(']').key("failures").open('[');
-  for (const CellRecord& cell : status.failed) {
-    line.open('{').key("cell").integer(cell.index).key("label").text(cell.label);
-    line.key("status").text(sweep::to_text(cell.status)).key("reason").text(cell.reason);
-    line.key("attempts").integer(cell.run.attempts).close('}');
-  }
-  line.close(']').key("left_why").open('[');
-  for (const std::string& why : status.left_why) line.text(why);
-  line.close(']').close('}').end_line(out);
+  json["running_cells"] = Json::array();
+  for (const auto& [cell, mark] : status.running)
+    json["running_cells"].push_back({{"cell", cell.index},
+                                     {"label", cell.label},
+                                     {"attempt", mark.attempt},
+                                     {"host", mark.host},
+                                     {"pid", mark.pid}});
+  json["failures"] = Json::array();
+  for (const CellRecord& cell : status.failed)
+    json["failures"].push_back({{"cell", cell.index},
+                                {"label", cell.label},
+                                {"status", sweep::to_text(cell.status)},
+                                {"reason", cell.reason},
+                                {"attempts", cell.run.attempts}});
+  json["left_why"] = status.left_why;
+  analysis::write_line(json, out);
 }
 
 /// Prints a line whenever the counts change, until nothing is left to do or no driver runs.

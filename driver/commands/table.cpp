@@ -1,7 +1,8 @@
 #include <iostream>
 
-#include "analysis/answer/answer.hpp"
-#include "analysis/answer/policy_table.hpp"
+#include "analysis/ranking/answer.hpp"
+#include "analysis/ranking/coverage.hpp"
+#include "analysis/ranking/policy_table.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/bound/archived.hpp"
 #include "driver/command_line/archive_argument.hpp"

@@ -1,7 +1,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "analysis/answer/tail.hpp"
+#include "analysis/ranking/tail.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"

@@ -2,8 +2,8 @@
 #include <deque>
 #include <iostream>
 
-#include "analysis/cell/fits.hpp"
 #include "analysis/compare/prediction.hpp"
+#include "analysis/digest/fits.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/bound/restored.hpp"
 #include "driver/command_line/archive_argument.hpp"

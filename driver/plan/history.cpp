@@ -4,8 +4,8 @@
 #include <filesystem>
 #include <set>
 
-#include "analysis/answer/answer.hpp"
 #include "analysis/compare/config.hpp"
+#include "analysis/ranking/coverage.hpp"
 #include "sweeps/files/durable_file.hpp"
 
 namespace driver {

@@ -31,7 +31,7 @@ class PlanHistory {
   /// Bytes of the archive, without shards beside it.
   double archive_bytes() const;
   /// The results that the plan has no cell for, and what it sets otherwise, as kept_text() of
-  /// analysis/answer; empty if there are none.
+  /// analysis/ranking; empty if there are none.
   std::string unplanned(const Plan& plan) const;
 
  private:

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "analysis/text/escape.hpp"
-#include "analysis/text/json_line.hpp"
+#include "analysis/text/json.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/farm/memory_ledger.hpp"
 #include "driver/plan/cost.hpp"
@@ -108,13 +108,6 @@ void add_starts(PlanReport& report) {
 
 /// Whether host tiers take real memory. The simulator only counts their blocks.
 bool has_real_tiers(const Plan& plan) { return plan.backend != "sim"; }
-
-/// The number as JSON; NaN, which JSON lacks, as null.
-std::string json_number(double value) {
-  analysis::JsonLine line;
-  line.number(value);
-  return std::string(line.so_far());
-}
 
 void print_cells(const PlanReport& report, std::ostream& out) {
   using Align = analysis::TextTable::Align;
@@ -264,8 +257,9 @@ void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& o
         << ",\"runs\":" << (line.runs ? "true" : "false") << ",\"why\":" << text(line.why)
         << ",\"estimated\":" << (line.estimated ? "true" : "false")
         << ",\"simulated\":" << (line.simulated ? "true" : "false")
-        << ",\"served_s\":" << json_number(line.served_s)
-        << ",\"worker_s\":" << json_number(line.busy_s) << ",\"host_gib\":" << line.host_gib << '}';
+        << ",\"served_s\":" << analysis::text_of(line.served_s)
+        << ",\"worker_s\":" << analysis::text_of(line.busy_s) << ",\"host_gib\":" << line.host_gib
+        << '}';
     comma = ",";
   }
   out << "],\"record\":" << text(std::string(sweep::to_text(plan.record)))

@@ -4,7 +4,7 @@
 #include <cmath>
 #include <cstdio>
 
-#include "analysis/cell/cell_report.hpp"
+#include "analysis/digest/cell_report.hpp"
 #include "analysis/text/new_file.hpp"
 #include "analysis/trace/jsonl.hpp"
 #include "driver/command_line/options.hpp"

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "analysis/cell/cell_report.hpp"
+#include "analysis/digest/cell_report.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/command_line/options.hpp"
 #include "driver/farm/drain.hpp"

@@ -81,28 +81,28 @@ MAY_INCLUDE = {
     "workers/tools": "workers/rank workers/server workers/server/dialect workers/server/http workers/cell workers/record workers/engine workers/engine/base workers/policies workers/workload "
                      "workers/workload/trace workers/model workers/backends/sim workers/backends/cuda "
                      "workers/backends/cuda/forward sweeps/files posix",
-    "analysis/text": "zlib posix",
-    "analysis/cell": "analysis/text sweeps/tables sweeps/spec",
-    "analysis/compare": "analysis/text analysis/cell sweeps/tables sweeps/spec sweeps/archive",
-    "analysis/answer": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
-    "analysis/capacity": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
-    "analysis/claims": "analysis/text analysis/cell analysis/compare sweeps/tables sweeps/spec sweeps/archive",
+    "analysis/text": "sweeps/files json zlib posix",
+    "analysis/digest": "analysis/text sweeps/tables sweeps/spec",
+    "analysis/compare": "analysis/text analysis/digest sweeps/tables sweeps/spec sweeps/archive",
+    "analysis/ranking": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/spec sweeps/archive",
+    "analysis/capacity": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/spec sweeps/archive",
+    "analysis/claims": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/spec sweeps/archive",
     "analysis/trace": "analysis/text sweeps/tables sweeps/archive",
-    "analysis/report": "analysis/text analysis/cell analysis/compare analysis/answer analysis/capacity analysis/claims sweeps/tables sweeps/spec sweeps/archive json",
+    "analysis/report": "analysis/text analysis/digest analysis/compare analysis/ranking analysis/capacity analysis/claims sweeps/tables sweeps/spec sweeps/archive",
     "driver/command_line": "analysis/text analysis/compare sweeps/files sweeps/tables sweeps/spec sweeps/archive workers/cell version boost posix",
     "driver/farm": "driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
-    "driver/plan": "workers/backends/sim driver/command_line driver/farm analysis/text analysis/compare analysis/answer sweeps/files sweeps/spec sweeps/archive "
+    "driver/plan": "workers/backends/sim driver/command_line driver/farm analysis/text analysis/compare analysis/ranking sweeps/files sweeps/spec sweeps/archive "
                    "workers/binding workers/cell posix",
-    "driver/bound": "driver/command_line driver/plan analysis/text analysis/compare analysis/answer sweeps/spec sweeps/archive workers/binding workers/bounds workers/cell",
+    "driver/bound": "driver/command_line driver/plan analysis/text analysis/compare analysis/ranking sweeps/spec sweeps/archive workers/binding workers/bounds workers/cell",
     "driver/bundle": "driver/command_line driver/bound analysis/text analysis/compare analysis/claims sweeps/files sweeps/spec sweeps/archive "
                      "sweeps/upkeep workers/binding workers/cell workers/engine/base version",
     "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/spec workers/profiles workers/binding",
-    "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/cell analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
+    "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/digest analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
     "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive sweeps/commits workers/profiles workers/rank posix",
     "driver/capacity": "driver/command_line driver/plan driver/run driver/tune analysis/text analysis/compare analysis/capacity sweeps/spec sweeps/archive workers/profiles",
-    "driver/commands": "driver/bundle driver/capacity driver/create driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/cell "
-                       "analysis/compare analysis/answer analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
+    "driver/commands": "driver/bundle driver/capacity driver/create driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/digest "
+                       "analysis/compare analysis/ranking analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
                        "sweeps/upkeep workers/binding workers/bounds workers/rank workers/tools version posix",
     "driver/create": "driver/command_line sweeps/files",
     "driver": "driver/command_line driver/commands driver/farm sweeps/files posix",

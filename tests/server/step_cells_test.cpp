@@ -3,7 +3,7 @@
 #include <cmath>
 #include <map>
 
-#include "analysis/cell/fits.hpp"
+#include "analysis/digest/fits.hpp"
 #include "tests/server/world.hpp"
 #include "tests/support/catch.hpp"
 

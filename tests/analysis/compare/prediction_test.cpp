@@ -34,7 +34,7 @@ TEST_CASE("each measured cell stands beside the simulated one with its axes") {
   const std::string text = predictions(measured, simulated);
   CHECK_THAT(text, Contains("MEASURED") && Contains("MODELLED"));
   CHECK_THAT(text, Contains("-10") && Contains("25") && Contains("over 3 cells"));
-  CHECK_THAT(text, Contains("mean distance 11.70 %"));
+  CHECK_THAT(text, Contains("mean distance over 3 cells: jct_wall_mean_s 11.70 %"));
 }
 
 TEST_CASE("another pool, seed or policy is another question") {

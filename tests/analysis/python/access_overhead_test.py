@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tests analysis/python/access_overhead.py on hand-made steps, and that the studies' sweeps can be run on a GPU as docs/studies/ says.
+"""Tests docs/studies/access_overhead.py on hand-made steps, and that the studies' sweeps can be run on a GPU as docs/studies/ says.
 
     access_overhead_test.py KVSWEEP SOURCE_DIR
 """
@@ -16,7 +16,7 @@ import tempfile
 import unittest
 
 program, source = pathlib.Path(sys.argv[1]).resolve(), pathlib.Path(sys.argv[2]).resolve()
-spec = importlib.util.spec_from_file_location("access_overhead", source / "analysis/python/access_overhead.py")
+spec = importlib.util.spec_from_file_location("access_overhead", source / "docs/studies/access_overhead.py")
 access_overhead = importlib.util.module_from_spec(spec)
 spec.loader.exec_module(access_overhead)
 

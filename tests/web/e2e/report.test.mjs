@@ -13,7 +13,7 @@ import { pathToFileURL } from "node:url";
 const { KVSWEEP_PROGRAM: program, KVSWEEP_CHROMIUM: chromium_path, KVSWEEP_SCREENSHOTS: shots, KVSWEEP_SOURCE: source } = process.env;
 const EVIL = `<img src=x onerror="window.hacked=1">`;
 const CHARTS = ["load", "why", "tokens", "step-time", "turns", "jct", "pool", "queue", "hits", "traffic", "one-gap"];
-const TABLES = ["answer", "provenance", "summary", "regimes", "fits", "claims", "missing"];
+const TABLES = ["answer", "provenance", "summary", "regimes", "claims", "missing"];
 
 const SWEEP = `# Which policy is <b>best</b>?
 # And why?
@@ -363,7 +363,7 @@ in_browser("the address keeps every control, and a link shows what its sender sa
     chosen: await of.locator("#app select").evaluateAll((all) => all.map((each) => each.value)),
     checked: await of.locator('#app input[type="checkbox"]').evaluateAll((all) => all.map((each) => each.checked)),
     pressed: await of.locator('#app button[aria-pressed="true"]').allInnerTexts(),
-    tables: await of.locator("#summary, #fits, #claims").allInnerTexts(),
+    tables: await of.locator("#summary, #claims").allInnerTexts(),
   });
   const before = await seen(page);
   assert.ok(before.checked.length >= 1 && before.checked.every(Boolean));
@@ -420,7 +420,7 @@ in_browser("a chart in focus is walked and zoomed by keys", async () => {
 
 in_browser("every chart has its data as CSV", async () => {
   let page = await openReport(["small.h5"]), saved = 0;
-  for (const id of [...CHARTS, "summary", "regimes", "fits", "claims", "missing"]) {
+  for (const id of [...CHARTS, "summary", "regimes", "claims", "missing"]) {
     // Chromium holds back the eleventh file that a page saves.
     if (++saved % 6 === 0) {
       await page.close();
@@ -462,7 +462,7 @@ in_browser("archives of different kinds share the page, but no table and no char
   assert.equal(gpus.length, 4);
   const kinds = await page.locator("#regimes article h3").allInnerTexts();
   assert.equal(new Set(kinds).size, kinds.length);
-  for (const table of await page.locator("#summary article, #fits article, #regimes article").all()) {
+  for (const table of await page.locator("#summary article, #regimes article").all()) {
     assert.equal(await table.locator(".badge").count(), 1, "one kind a table");
   }
   const measured = gpus.findIndex((text) => text.includes("MEASURED (cpu)"));

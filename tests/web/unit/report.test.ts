@@ -1,6 +1,5 @@
 import { readFileSync } from "node:fs";
 
-import { againText } from "@/report/archives";
 import { paperSize } from "@/report/card";
 import { chartAt, complete, panelsAlone, without, type Chart, type Series } from "@/charts/chart";
 import {
@@ -217,21 +216,6 @@ it("a legend names what is drawn once, and nothing that is quiet", () => {
 it("a chart that is higher than a sheet is drawn wider, and shrinks as a whole", () => {
   expect(paperSize(300)).toEqual({ width: 700, height: 300 });
   expect(paperSize(1560)).toEqual({ width: 1400, height: 1560 });
-});
-
-describe("the command that runs one cell again", () => {
-  it("is that of the archive's last run of a sweep, without what was of that run alone", () => {
-    const runs = [
-      "run old.toml", "run a.toml --set repeat.n=3 --resume --only jps=1 --archive m.h5", "merge a.h5 b.h5",
-    ].map((command): [string, string][] => [["host", "x"], ["command", command]]);
-    expect(againText(runs)).toBe("kvsweep run a.toml --set repeat.n=3 --cell CELL --archive cell.h5");
-    expect(againText(runs.slice(2))).toBe("");
-  });
-
-  it("quotes what a shell would take apart", () => {
-    expect(againText([[["command", "run 'my sweep.toml' --set 'jps=[1, 2]'"]]]))
-      .toBe("kvsweep run 'my sweep.toml' --set 'jps=[1, 2]' --cell CELL --archive cell.h5");
-  });
 });
 
 it("the rows of several tables are saved below each other, each with its kind and its cells", () => {

@@ -1,5 +1,5 @@
 import { timeline } from "@/viewer/bins";
-import { added } from "@/viewer/timeline_chart";
+import { timelineChart } from "@/viewer/timeline_chart";
 import { Lines } from "./traces";
 
 const values = (points: [number, number][]) => points.map(([, value]) => value);
@@ -36,9 +36,11 @@ describe("the timeline", () => {
   });
 });
 
-describe("stacked areas", () => {
-  it("reach from 0 to the sum so far", () => {
-    expect(added(null, [[0, 1], [1, 2]])).toEqual([[0, 1], [1, 2]]);
-    expect(added([[0, 1], [1, 2]], [[0, 10], [1, 20]])).toEqual([[0, 11], [1, 22]]);
+describe("the chart of a timeline", () => {
+  it("has a lane for copies where KV moves, and no series that is zero throughout", () => {
+    const lanes = (bytes: number) => timelineChart(new Lines().next({ "a:0": 5 }, [], { bytes }).next({ "a:0": 1 }).trace(), [0, 3], 3).panels;
+    expect(lanes(0).map(({ name }) => name)).toEqual(["Tokens of a step", "Requests", "KV blocks"]);
+    expect(lanes(9)[3]?.series.map(({ name }) => name)).toEqual(["to host"]);
+    expect(lanes(0)[1]?.series.map(({ name }) => name)).toEqual(["running"]);
   });
 });

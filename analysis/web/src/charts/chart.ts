@@ -1,5 +1,6 @@
 // What every chart is: analysis/report/chart.hpp writes it and explains it. null is "not observed".
-import type { Maybe } from "./values";
+export type Interval = [number, number] | null;
+export type Maybe = number | null;
 
 export interface Axis {
   name: string;

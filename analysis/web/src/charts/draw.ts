@@ -6,9 +6,8 @@ import { num } from "@/shared/format";
 import { MEANING, meanings } from "@/shared/meanings";
 import { cssVar, palette } from "@/shared/theme";
 
-import { placeText, type Axis, type Chart, type ChartPanel, type Series } from "./chart";
-import { brief, listed, looks, nothing, table, tipLine, type Dash, type Drawing, type Key } from "./parts";
-import type { Maybe } from "./values";
+import { placeText, type Axis, type Chart, type ChartPanel, type Maybe, type Series } from "@/charts/chart";
+import { brief, listed, looks, nothing, table, tipLine, type Dash, type Drawing, type Key } from "@/charts/parts";
 
 const DASHED = [5, 4], HOLLOW_BOX = 4, MANY_POINTS = 60, LONG_NAMES = 60;
 const LOG = { type: "log", minorTick: { show: true, splitNumber: 9 }, minorSplitLine: { show: true } };
@@ -146,7 +145,7 @@ function seriesOf(series: Series, panel: ChartPanel, axes: { x: number; y: numbe
       data: points.map((value, i) => [...value, i]),
     }, ...rangesOf(series, common, color)];
   }
-  const stacked = draw === "area" ? { stack: "all", areaStyle: { opacity: color === meanings().free ? 0.3 : 1 } } : draw === "filled" ? { areaStyle: { opacity: 0.35 } } : {};
+  const stacked = draw === "area" ? { stack: `all-${axes.y}`, areaStyle: { opacity: color === meanings().free ? 0.3 : 1 } } : draw === "filled" ? { areaStyle: { opacity: 0.35 } } : {};
   return [{
     ...common, ...stacked, type: "line", data: points, silent: series.quiet ?? false, connectNulls: false,
     symbol: hollow ? "emptyCircle" : series.mark ? symbol : "circle", symbolSize: series.mark ? 9 : 5,
@@ -216,7 +215,7 @@ const columnsOf = ({ columns, panels }: Chart): number => Math.min(window.innerW
 const below = (panel: ChartPanel): number => ((panel.x.names ?? []).join("").length > LONG_NAMES ? 62 : 42);
 
 /** Panels below each other share their axis, below the last. */
-const shares = (chart: Chart): boolean => columnsOf(chart) === 1 && chart.panels.length > 1 && chart.panels.some(isBoxed);
+const shares = (chart: Chart): boolean => columnsOf(chart) === 1 && chart.panels.length > 1 && (chart.height !== undefined || chart.panels.some(isBoxed));
 
 function rowHeight(chart: Chart): number {
   const [first] = chart.panels;
@@ -238,7 +237,7 @@ function gridOf(chart: Chart, panel: ChartPanel, i: number) {
     ...(columns === 1 ? { right: panel.right ? 52 : 14 } : { width: `${share - 8}%` }),
   };
   const under = shares(chart) ? 8 : below(panel);
-  const above = panel.flat ? 8 : panel.right ? 46 : top(panel);
+  const above = panel.flat ? 8 : panel.right ? 46 : chart.height && panel.name !== "" ? 24 : top(panel);
   return { ...sides, ...(shares(chart) ? { outerBoundsMode: "none" } : {}), top: Math.floor(i / columns) * high + above, height: high - above - under };
 }
 

@@ -1,38 +1,17 @@
 import { BarChart, CustomChart, LineChart, ScatterChart } from "echarts/charts";
 import {
-  AriaComponent,
-  AxisPointerComponent,
-  DataZoomComponent,
-  GraphicComponent,
-  GridComponent,
-  LegendComponent,
-  MarkLineComponent,
-  TitleComponent,
-  ToolboxComponent,
-  TooltipComponent,
+  AriaComponent, AxisPointerComponent, DataZoomComponent, GraphicComponent, GridComponent, LegendComponent, MarkLineComponent, TitleComponent,
+  ToolboxComponent, TooltipComponent,
 } from "echarts/components";
 import * as echarts from "echarts/core";
-import { CanvasRenderer } from "echarts/renderers";
 import type { EChartsCoreOption, EChartsType } from "echarts/core";
+import { CanvasRenderer } from "echarts/renderers";
 
 import { cssVar, onThemeChange, palette } from "@/shared/theme";
 
 echarts.use([
-  BarChart,
-  CustomChart,
-  LineChart,
-  ScatterChart,
-  AriaComponent,
-  AxisPointerComponent,
-  DataZoomComponent,
-  GraphicComponent,
-  GridComponent,
-  LegendComponent,
-  MarkLineComponent,
-  TitleComponent,
-  ToolboxComponent,
-  TooltipComponent,
-  CanvasRenderer,
+  BarChart, CustomChart, LineChart, ScatterChart, AriaComponent, AxisPointerComponent, DataZoomComponent, GraphicComponent, GridComponent,
+  LegendComponent, MarkLineComponent, TitleComponent, ToolboxComponent, TooltipComponent, CanvasRenderer,
 ]);
 
 export type Option = EChartsCoreOption;

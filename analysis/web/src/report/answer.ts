@@ -18,19 +18,6 @@ function cautions({ coverage, lacks, overridden, regimes }: Report): string[] {
 
 const IDLE_SHOWN = 2, QUESTIONS_SHOWN = 2;
 
-/** Mechanisms that did nothing: a sweep of many settings has hundreds, and the first are shown. */
-function idleNotes(idle: string[]): HTMLElement[] {
-  const note = (each: string) => h("p", { class: "small warn" }, `${each}.`);
-  const more = idle.slice(IDLE_SHOWN);
-  return [
-    ...idle.slice(0, IDLE_SHOWN).map(note),
-    ...(more.length > 0
-      ? [h("details", { class: "fold small" },
-        h("summary", {}, `${more.length} more of what did nothing`), ...more.map(note))]
-      : []),
-  ];
-}
-
 /** The first of many things, and a line that opens the rest. */
 function firstOf(shown: number, what: string, all: HTMLElement[]): HTMLElement[] {
   if (all.length <= shown + 1) return all;
@@ -68,7 +55,8 @@ export function answerSection(report: Report): HTMLElement {
 export function warningsSection(report: Report): HTMLElement | null {
   const { answer, idle, commands } = report;
   if (answer.length === 0) return null;
-  const notes = [...cautions(report).map((each) => h("p", { class: "small warn" }, each)), ...idleNotes(idle)];
+  const notes = [...cautions(report).map((each) => h("p", { class: "small warn" }, each)), 
+    ...firstOf(IDLE_SHOWN, "of what did nothing", idle.map((each) => h("p", { class: "small warn" }, `${each}.`)))];
   if (notes.length + commands.length === 0) return null;
   return section("warnings", "Before you believe it", ...notes, commands.length > 0 &&
     h("details", { class: "fold small" },

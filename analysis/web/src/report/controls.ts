@@ -77,35 +77,21 @@ export function check(store: Store, label: string, flag: Flag): HTMLElement {
 }
 
 /** Two buttons, of which one is always pressed. */
-function either<K extends "x" | "turns">(
-  store: Store, label: string, key: K, choices: [State[K], string, string][],
-): HTMLElement {
-  const buttons = choices.map(([value, text, title]) => {
-    const change = { [key]: value } as Partial<State>;
-    return h("button", { type: "button", title, onclick: () => store.set(change) }, text);
-  });
-  const mark = () => buttons.forEach((button, i) => {
-    button.setAttribute("aria-pressed", String(store.state[key] === choices[i]?.[0]));
-  });
+function either(store: Store, label: "tokens" | "turns", key: "x" | "turns", choices: [value: string, text: string, title: string][]): HTMLElement {
+  const buttons = choices.map(([value, text, title]) =>
+    h("button", { type: "button", title, onclick: () => store.set({ [key]: value }) }, text));
+  const mark = () => buttons.forEach((button, i) => button.setAttribute("aria-pressed", String(store.state[key] === choices[i]?.[0])));
   store.onChange(mark);
   mark();
   return h("span", { class: "switch", role: "group", "aria-label": label }, ...buttons);
 }
 
 /** The published figures do not say which tokens they show. */
-export function xSwitch(store: Store): HTMLElement {
-  return either(store, "tokens", "x", [
-    ["largest", "largest", "x: tokens of the largest request"],
-    ["total", "total", "x: tokens of the step"],
-  ]);
-}
+export const xSwitch = (store: Store): HTMLElement => either(store, "tokens", "x",
+  [["largest", "largest", "x: tokens of the largest request"], ["total", "total", "x: tokens of the step"]]);
 
-export function turnsSwitch(store: Store): HTMLElement {
-  return either(store, "turns", "turns", [
-    ["each", "each", "how long each turn takes"],
-    ["sum", "so far", "how long all turns up to this one take"],
-  ]);
-}
+export const turnsSwitch = (store: Store): HTMLElement => either(store, "turns", "turns",
+  [["each", "each", "how long each turn takes"], ["sum", "so far", "how long all turns up to this one take"]]);
 
 export function metricSelect(store: Store, spoken = "figure"): HTMLElement {
   const groups = store.report.panels.flatMap((panel) => panel.groups);

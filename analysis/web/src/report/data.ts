@@ -1,31 +1,20 @@
-// What `kvsweep report` puts in the page: analysis/report/json.cpp writes it. null is "not
-// observed".
-
-import type { Chart } from "@/charts/chart";
+// What `kvsweep report` puts in the page: analysis/report/json.cpp writes it. null is "not observed".
 import type { Table } from "./tables";
-import type { Interval, Maybe } from "@/charts/values";
+import type { Chart, Interval, Maybe } from "@/charts/chart";
 
-export type { Interval, Maybe } from "@/charts/values";
+export type { Interval, Maybe };
 
 export interface Archive {
-  name: string;
-  sweep: string;
-  question: string;
-  spec: string;
-  created: string;
-  tool: string;
-  cells: number;
-  ok: number;
+  name: string; sweep: string; question: string; spec: string; created: string; tool: string;
+  cells: number; ok: number;
   runs: [string, string][][];
+  /** The command that runs one of its cells again; empty if it is not known. */
+  again: string;
 }
 
 export interface Figure {
   unit: string;
-  mean: Maybe;
-  interval: Interval;
-  ratio: Maybe;
-  ratio_interval: Interval;
-  published: Maybe;
+  mean: Maybe; interval: Interval; ratio: Maybe; ratio_interval: Interval; published: Maybe;
   /** "best", "tie", "best with 16 GiB"; empty if it is behind everywhere. */
   standing: string;
 }
@@ -53,14 +42,10 @@ export interface Group {
 }
 
 export interface Panel {
-  kind: string;
-  gpu: string;
+  kind: string; gpu: string;
   /** The card, and what else tells the panel from the others. */
   name: string;
-  settings: string;
-  devices: string;
-  rates: string[];
-  variants: string[];
+  settings: string; devices: string; rates: string[]; variants: string[];
   groups: Group[];
   /** What the policies did, at each rate. */
   acts: Table[];
@@ -70,24 +55,13 @@ export interface Panel {
 }
 
 export interface Regime {
-  kind: string;
-  settings: string;
-  gpu: string;
-  dram: string;
-  jps: string;
+  kind: string; settings: string; gpu: string; dram: string; jps: string;
   winner: string;
-  /** Policies less than 1 % from the winner, nearest first. */
-  tied: string[];
-  /** Policies that the repeats do not tell from the winner. */
-  undecided: string[];
+  /** Policies less than 1 % from the winner, nearest first; those that the repeats do not tell from it; the best of the others. */
+  tied: string[]; undecided: string[]; next: string[];
   /** Of the winner and those that tie, as of groups. */
-  p99: string;
-  worse: string;
-  /** The best of the others; several within 1 % of each other. */
-  next: string[];
-  value: Maybe;
-  margin: Maybe;
-  margin_interval: Interval;
+  p99: string; worse: string;
+  value: Maybe; margin: Maybe; margin_interval: Interval;
   repeats: number;
 }
 

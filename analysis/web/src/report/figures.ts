@@ -7,7 +7,7 @@ import { chartCard, type Card } from "./card";
 import { panelsAlone, placeText, type Chart, type Series } from "@/charts/chart";
 import type { Report } from "./data";
 import { csvOf, draw, heightOf } from "@/charts/draw";
-import { badge, safeName } from "./elements";
+import { badge, dataTable, number, numbers, rowHead, safeName, texts } from "./elements";
 import { csvOfTables, tableOf } from "./tables";
 
 const NARROW = 6; // columns of a table that has room beside others
@@ -20,9 +20,9 @@ function tableCard(chart: Chart): HTMLElement {
   const [panel] = chart.panels;
   if (!panel) return h("article", {});
   const places = [...new Set(panel.series.flatMap(({ x }) => x))].sort((a, b) => (a ?? 0) - (b ?? 0));
-  const row = (series: Series) => h("tr", {},
-    h("th", { scope: "row", title: series.source ?? chart.kind }, series.name),
-    ...places.map((at) => h("td", { class: "n" }, num(series.y[series.x.indexOf(at)] ?? null, 5))));
+  const row = (series: Series) => [
+    { ...rowHead(series.name), title: series.source ?? chart.kind }, ...places.map((at) => number(num(series.y[series.x.indexOf(at)] ?? null, 5))),
+  ];
   const name = (at: number | null) => {
     const text = placeText(panel.x, at);
     return typeof text === "number" ? even(text, 12).replace(/\.0+$/, "") : text;
@@ -30,9 +30,7 @@ function tableCard(chart: Chart): HTMLElement {
   return h("article", { class: `card study-table${places.length > NARROW ? " wide" : ""}` },
     h("header", {}, h("h3", {}, chart.title), h("span", { class: "tools" }, csvButton(fileOf(chart), () => csvOf(chart)))),
     h("p", { class: "small" }, `${kindOf(chart)}; ${panel.y.name}`),
-    h("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": chart.title },
-      h("table", {}, h("thead", {}, h("tr", {}, h("th", { scope: "col" }, panel.x.name),
-        ...places.map((at) => h("th", { scope: "col", class: "n" }, name(at))))), h("tbody", {}, ...panel.series.map(row)))),
+    dataTable(chart.title, [...texts(panel.x.name), ...numbers(...places.map((at) => String(name(at))))], panel.series.map(row)),
     h("p", { class: "small muted" }, chart.note));
 }
 

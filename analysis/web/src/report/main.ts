@@ -17,7 +17,7 @@ import { regimesSection } from "./regimes";
 import { Store } from "./state";
 import { serviceSection } from "./service";
 import { summarySection } from "./summary";
-import { actsSection, claimsSection, fitsSection, missingSection } from "./tables";
+import { actsSection, claimsSection, missingSection } from "./tables";
 
 const titleOf = (report: Report) => sweepsOf(report.archives).join(", ");
 
@@ -43,7 +43,6 @@ function sections(store: Store): Card[] {
     still(actsSection(store)),
     panelSection(store),
     ...(explore ? [explore] : []),
-    still(fitsSection(store)),
     still(claimsSection(store)),
     still(missingSection(store.report)),
     still(provenanceSection(store.report)),

@@ -1,15 +1,13 @@
 // The best policy by GPU, host memory and arrival rate.
-import type { CsvColumn } from "@/shared/csv";
 import { h } from "@/shared/dom";
 import { even, seconds } from "@/shared/format";
 
 import { rateText, repeatsText, type Panel, type Regime, type Report } from "./data";
-import {
-  badge, bar, dataTable, live, rowHead, section, text, texts, type Cell,
-} from "./elements";
+import { badge, bar, dataTable, live, rowHead, section, text, texts, type Cell } from "./elements";
 import { designFolds, MANY_PANELS, shortened } from "./folds";
-import { looks, table } from "@/charts/parts";
+import { looks } from "@/charts/parts";
 import type { Store } from "./state";
+import { csvOfTables, ofPart } from "./tables";
 
 const STRONGEST = 34; // percent of a color at which text on it is still readable
 
@@ -72,16 +70,6 @@ function mapped(report: Report, panels: Panel[]): Panel[] {
   return [...first.values()].filter((panel) => regimesOf(report, panel).length > 0);
 }
 
-export function regimeCsv(report: Report): CsvColumn[] {
-  return table(report.regimes, {
-    figures: (r) => r.kind, settings: (r) => r.settings, gpu: (r) => r.gpu, dram_gib: (r) => r.dram,
-    jps: (r) => r.jps, winner: (r) => r.winner, tied_with: (r) => r.tied.join(" "),
-    undecided: (r) => r.undecided.join(" "), jct_s: (r) => r.value, p99: (r) => r.p99, worse: (r) => r.worse, next: (r) => r.next.join(" "),
-    margin: (r) => r.margin, margin_low95: (r) => r.margin_interval?.[0],
-    margin_high95: (r) => r.margin_interval?.[1], repeats: (r) => r.repeats,
-  });
-}
-
 export function regimesSection(store: Store): HTMLElement {
   const { report } = store;
   const maps = () => {
@@ -101,5 +89,5 @@ export function regimesSection(store: Store): HTMLElement {
       "Among the policies without a host tier and those with this much host memory; below the best: what " +
       "comes next, and how much longer its jobs take, with the 95 % interval. Tie: less than 1 % apart. " +
       "Undecided: not told from the best (Holm, 5 %). Worse tail: p99 of TTFT, of a job's first token or of JCT above 1.3 times fcfs's."),
-    bar("regimes.csv", () => regimeCsv(report)));
+    bar("regimes.csv", () => csvOfTables(ofPart(report, "regimes"))));
 }

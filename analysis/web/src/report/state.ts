@@ -1,28 +1,19 @@
 import { ALL, dramSizes, type Panel, type Report } from "./data";
 
-/** What the reader has chosen. Everything else follows from it and the data. */
-export interface State {
-  panel: number;
-  rate: string;
-  metric: string;
-  hidden: Set<string>;
-  /** Tokens of the step, or those of its largest request. */
-  x: "total" | "largest";
-  /** Duration of each turn, or of all turns up to it. */
-  turns: "each" | "sum";
-  focus: string;
-  /** "jct 99": the latency and its percentile that are set against throughput. */
-  tail: string;
-  /** The chart of any figure: its x axis, series and facets. */
-  over: string;
-  series: string;
-  facet: string;
-  repeat: number;
-  /** Claims that cannot be judged here are shown too. */
-  all_claims: boolean;
-}
-
 const METRIC = "jct_wall_mean_s";
+
+/** What the reader chooses, and what is shown without a choice. */
+const USUAL = {
+  panel: 0, rate: "", metric: METRIC, focus: "", repeat: 0,
+  x: "largest", // tokens: of the step ("total"), or of its largest request
+  turns: "each", // duration: of each turn, or of all up to it ("sum")
+  tail: "jct 99", // the latency and its percentile that are set against throughput
+  over: "", series: "", facet: "GPU", // of the chart of any figure
+  all_claims: false, // also those that cannot be judged here
+};
+
+/** Everything else follows from it and the data. */
+export type State = typeof USUAL & { hidden: Set<string> };
 
 type Listener = () => void;
 
@@ -85,9 +76,7 @@ export class Store {
     const { hidden, all_claims, ...plain } = this.state;
     const words = new URLSearchParams();
     for (const [name, value] of Object.entries(plain)) if (value !== "") words.set(name, String(value));
-    for (const [name, is_set] of Object.entries({ all_claims })) {
-      if (is_set) words.set(name, "1");
-    }
+    if (all_claims) words.set("all_claims", "1");
     for (const variant of hidden) words.append("hide", variant);
     return `#${words.toString()}`;
   }
@@ -95,15 +84,13 @@ export class Store {
 
 function stateOf(report: Report, address: string): State {
   const words = new URLSearchParams(address.replace(/^#/, ""));
-  const text = (name: string, otherwise = "") => words.get(name) ?? otherwise;
-  const number = (name: string, otherwise = 0) => Number(words.get(name) ?? otherwise);
-  const state: State = {
-    panel: number("panel"), rate: text("rate"), metric: text("metric", METRIC),
-    hidden: new Set(words.getAll("hide")), x: text("x") === "total" ? "total" : "largest",
-    turns: text("turns") === "sum" ? "sum" : "each", tail: text("tail", "jct 99"), over: text("over"),
-    series: text("series"), facet: text("facet", "GPU"), focus: text("focus"), repeat: number("repeat"),
-    all_claims: words.has("all_claims"),
+  const read = (name: string, usual: string | number | boolean) => {
+    const word = words.get(name);
+    if (word === null) return usual;
+    return typeof usual === "number" ? Number(word) : typeof usual === "boolean" ? true : word;
   };
+  const plain = Object.fromEntries(Object.entries(USUAL).map(([name, usual]) => [name, read(name, usual)])) as typeof USUAL;
+  const state: State = { ...plain, hidden: new Set(words.getAll("hide")) };
   repair(report, state);
   return state;
 }
@@ -120,6 +107,8 @@ function repair(report: Report, state: State): void {
   if (!panel.variants.includes(state.focus)) state.focus = mostTelling(panel);
   if (!panel.groups.some((group) => group.repeats > state.repeat)) state.repeat = 0;
   if (!panel.groups.some((group) => state.metric in group.figures)) state.metric = METRIC;
+  if (state.x !== "total") state.x = USUAL.x;
+  if (state.turns !== "sum") state.turns = USUAL.turns;
 }
 
 /**

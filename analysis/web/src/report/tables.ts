@@ -47,20 +47,11 @@ export function csvOfTables(tables: Table[]): CsvColumn[] {
   return [...own, ...Object.entries(more).filter(([name]) => !first.columns.includes(name)).map(([name, of]) => ({ name, values: rows.map(of) }))];
 }
 
-const ofPart = ({ tables }: Report, part: string): Table[] => tables.filter((table) => table.part === part);
+export const ofPart = ({ tables }: Report, part: string): Table[] => tables.filter((table) => table.part === part);
 
 /** Large tables are collapsed to a line. */
 function folded(table: Table, line: Child, is_open: boolean): HTMLElement {
   return h("details", { class: "fold claim-set", open: is_open }, h("summary", {}, line), tableOf(table));
-}
-
-export function fitsSection({ report }: Store): HTMLElement {
-  const tables = ofPart(report, "fits");
-  return section("fits", "Regression over GPUs",
-    h("p", { class: "muted" }, "Step duration over tokens, least squares over all steps. The published fit does not say which tokens it means; both are here."),
-    bar("regression.csv", () => csvOfTables(tables)),
-    ...tables.map((table) => h("article", {}, h("h3", {}, badge(table.kind)),
-      table.rows.length > MANY_ROWS ? folded(table, `${table.rows.length} lines`, false) : tableOf(table))));
 }
 
 /** By kind and set; a set starts collapsed on narrow screens, where it is many screens long. */

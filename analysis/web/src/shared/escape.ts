@@ -1,14 +1,6 @@
-const ENTITIES: Record<string, string> = {
-  "&": "&amp;",
-  "<": "&lt;",
-  ">": "&gt;",
-  '"': "&quot;",
-  "'": "&#39;",
-};
-
 /** Text escaped for HTML content and quoted attributes. */
 export function escapeHtml(text: unknown): string {
-  return String(text).replace(/[&<>"']/g, (character) => ENTITIES[character] ?? character);
+  return String(text).replace(/[&<>"']/g, (character) => `&#${character.charCodeAt(0)};`);
 }
 
 /**

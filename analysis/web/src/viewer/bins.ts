@@ -3,21 +3,10 @@ import { lastNotAbove, type Trace } from "./model";
 
 export type Point = [time: number, value: number];
 
-/** The data of the timeline: a point per step, or per bin of steps if there are too many. */
-export interface Timeline {
-  stepsPerPoint: number; // at most
-  prefill: Point[];
-  decode: Point[];
-  running: Point[];
-  waiting: Point[];
-  preempted: Point[];
-  used: Point[];
-  pinned: Point[];
-  cached: Point[];
-  empty: Point[];
-  toDevice: Point[]; // GB/s
-  toHost: Point[];
-}
+export type Lane = "prefill" | "decode" | "running" | "waiting" | "preempted" | "used" | "pinned" | "cached" | "empty" | "toDevice" | "toHost";
+
+/** A point per step, or per bin of steps if there are too many: at most so many. Copies in GB/s. */
+export type Timeline = { stepsPerPoint: number } & Record<Lane, Point[]>;
 
 type Fold = (values: Numbers, from: number, to: number) => number;
 
@@ -87,16 +76,9 @@ export function timeline(trace: Trace, from: number, to: number, points: number)
   };
   return {
     stepsPerPoint: edges.reduce((widest, edge, i) => Math.max(widest, edge - (edges[i - 1] ?? edge)), 0),
-    prefill: fold(steps.prefill, mean),
-    decode: fold(steps.decodes, mean),
-    running: fold(steps.running, most),
-    waiting: fold(steps.waiting, most),
-    preempted: fold(steps.preempted, sum),
-    used: fold(steps.used, last),
-    pinned: fold(steps.pinned, last),
-    cached: fold(steps.cached, last),
-    empty: fold(steps.empty, last),
-    toDevice: fold(steps.toDevice, sum, rate),
-    toHost: fold(steps.toHost, sum, rate),
+    prefill: fold(steps.prefill, mean), decode: fold(steps.decodes, mean),
+    running: fold(steps.running, most), waiting: fold(steps.waiting, most), preempted: fold(steps.preempted, sum),
+    used: fold(steps.used, last), pinned: fold(steps.pinned, last), cached: fold(steps.cached, last), empty: fold(steps.empty, last),
+    toDevice: fold(steps.toDevice, sum, rate), toHost: fold(steps.toHost, sum, rate),
   };
 }

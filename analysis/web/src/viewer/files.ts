@@ -11,8 +11,7 @@ export async function eachLine(
   use: (line: string, number: number) => void,
 ): Promise<void> {
   const reader = bytes.pipeThrough(new TextDecoderStream()).getReader();
-  let rest = "";
-  let number = 0;
+  let rest = "", number = 0;
   for (;;) {
     const { done, value } = await reader.read();
     const lines = (rest + (value ?? "")).split("\n");
@@ -32,8 +31,7 @@ export async function readTraces(files: File[], known: Map<string, JsonlTrace>):
   for (const file of [...files].sort((a, b) => steps(a) - steps(b))) {
     const name = traceName(file.name);
     const trace = known.get(name) ?? new JsonlTrace(name);
-    let lines = 0;
-    let used = 0;
+    let lines = 0, used = 0;
     await eachLine(file.stream(), (line, number) => {
       try {
         if (line.trim() !== "") lines += 1;

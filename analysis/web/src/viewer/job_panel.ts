@@ -1,8 +1,9 @@
+import { table } from "@/charts/parts";
 import { csvButton } from "@/shared/csv";
 import { h, replace, type Child } from "@/shared/dom";
 import { num, seconds } from "@/shared/format";
 import type { Indexed } from "./indexed";
-import { findJobs, viewJob, type JobView, type Loss } from "./job_view";
+import { findJobs, viewJob, type JobView, type Loss, type TurnView } from "./job_view";
 import { list } from "./list";
 import { at, PARTS } from "./model";
 import { PART_LOOKS, partKeys, WaterfallChart } from "./waterfall_chart";
@@ -171,19 +172,9 @@ export class JobPanel {
   }
 }
 
-function csvOf(view: JobView) {
-  const column = <T extends string | number>(name: string, get: (turn: JobView["turns"][number]) => T) => ({ name, values: view.turns.map(get) });
-  return [
-    column("turn", (turn) => turn.number),
-    column("agent", (turn) => turn.agent),
-    column("arrive_s", (turn) => turn.arrive),
-    column("finish_s", (turn) => turn.finish),
-    ...PARTS.map((part) => column(`${part}_s`, (turn) => turn[part])),
-    column("prompt_tok", (turn) => turn.prompt),
-    column("output_tok", (turn) => turn.output),
-    column("cached_gpu_tok", (turn) => turn.cachedGpu),
-    column("cached_host_tok", (turn) => turn.cachedHost),
-    column("recomputed_tok", (turn) => turn.recomputed),
-    column("tool", (turn) => turn.tool),
-  ];
-}
+const csvOf = ({ turns }: JobView) => table(turns, {
+  turn: (turn) => turn.number, agent: (turn) => turn.agent, arrive_s: (turn) => turn.arrive, finish_s: (turn) => turn.finish,
+  ...Object.fromEntries(PARTS.map((part) => [`${part}_s`, (turn: TurnView) => turn[part]])),
+  prompt_tok: (turn) => turn.prompt, output_tok: (turn) => turn.output, cached_gpu_tok: (turn) => turn.cachedGpu,
+  cached_host_tok: (turn) => turn.cachedHost, recomputed_tok: (turn) => turn.recomputed, tool: (turn) => turn.tool,
+});

@@ -8,6 +8,13 @@ const texts = (value: unknown): string[] => (Array.isArray(value) ? value.map(St
 const record = (value: unknown): Line => (value !== null && typeof value === "object" ? (value as Line) : {});
 const or = (value: number, otherwise: number): number => (Number.isNaN(value) ? otherwise : value);
 
+// Columns, and the members of the lines that hold them.
+const REQUEST_TIMES = [["arrive", "arrival_time"], ["admit", "admit_time"], ["firstToken", "first_token_time"], ["finish", "finish_time"]] as const;
+const REQUEST_TOKENS = [["prompt", "num_prompt_tokens"], ["output", "num_output_tokens"], ["recomputed", "num_recomputed_tokens"]] as const;
+const JOB_TIMES = [["arrive", "arrival_time"], ["finish", "finish_time"]] as const;
+const JOB_NUMBERS = [["turns", "n_turns"], ["jct", "jct_wall_s"], ["queue", "queue_s"], ["preemptions", "num_preemptions"]] as const;
+const BLOCKS = [["hostUsed", "host_blocks"], ["hostTotal", "total_host_blocks"], ["loading", "num_loading"]] as const;
+
 /**
  * Builds a trace from JSON lines: *.steps.jsonl (step_snapshot, prefix_cache_lookup, step_decision), *.requests.jsonl and
  * *.events.jsonl of `kvsweep run --jsonl`, and traces with the same field names from elsewhere, where many may be
@@ -46,27 +53,15 @@ export class JsonlTrace {
     const line = record(JSON.parse(text));
     if (typeof line["policy"] === "string") this.policy = line["policy"];
     if (typeof line["cell"] === "string") this.cell = line["cell"];
-    switch (line["event"]) {
-      case "step_snapshot":
-        this.snapshot(line);
-        return true;
-      case "step_decision":
-        this.decision(line);
-        return true;
-      case "prefix_cache_lookup":
-        this.lookup(line);
-        return true;
-      case "kv_event":
-        this.kvEvent(line);
-        return true;
-      case "job":
-        this.job(line);
-        return true;
-      default:
-        if (line["req_id"] === undefined || line["arrival_time"] === undefined) return false;
-        this.request(line);
-        return true;
-    }
+    const event = line["event"];
+    if (event === "step_snapshot") this.snapshot(line);
+    else if (event === "step_decision") this.decision(line);
+    else if (event === "prefix_cache_lookup") this.lookup(line);
+    else if (event === "kv_event") this.kvEvent(line);
+    else if (event === "job") this.job(line);
+    else if (line["req_id"] !== undefined && line["arrival_time"] !== undefined) this.request(line);
+    else return false;
+    return true;
   }
 
   /** Unix times are converted to times since the trace's first one. */
@@ -138,9 +133,7 @@ export class JsonlTrace {
     const free = number(line["free_blocks"]);
     this.steps.set(row, "pinned", pinned);
     this.steps.set(row, "cached", number(states["cached"]));
-    this.steps.set(row, "hostUsed", number(line["host_blocks"]));
-    this.steps.set(row, "hostTotal", number(line["total_host_blocks"]));
-    this.steps.set(row, "loading", number(line["num_loading"]));
+    for (const [name, key] of BLOCKS) this.steps.set(row, name, number(line[key]));
     this.steps.set(row, "empty", or(number(states["empty"]), free));
     this.steps.set(row, "used", or(number(states["alloc"]), number(line["total_blocks"]) - free - pinned));
   }
@@ -226,19 +219,14 @@ export class JsonlTrace {
   private request(line: Line): void {
     const turn = this.turnRow(String(line["req_id"]), line["job_id"]);
     const set = (name: (typeof TURN)[number], value: number) => this.turns.set(turn, name, value);
+    const host = or(number(line["num_external_computed_tokens"]), 0);
+    for (const [name, key] of REQUEST_TIMES) set(name, this.time(line[key]));
+    for (const [name, key] of REQUEST_TOKENS) set(name, number(line[key]));
     set("turn", or(number(line["turn"]), this.turns.get(turn, "turn")));
     set("agent", or(number(line["agent"]), 0));
     set("parent", or(number(line["parent"]), 0));
-    set("arrive", this.time(line["arrival_time"]));
-    set("admit", this.time(line["admit_time"]));
-    set("firstToken", this.time(line["first_token_time"]));
-    set("finish", this.time(line["finish_time"]));
-    set("prompt", number(line["num_prompt_tokens"]));
-    set("output", number(line["num_output_tokens"]));
-    const host = or(number(line["num_external_computed_tokens"]), 0);
     set("cachedHost", host);
     set("cachedGpu", or(number(line["num_cached_tokens"]) - host, this.turns.get(turn, "cachedGpu")));
-    set("recomputed", number(line["num_recomputed_tokens"]));
     this.tools[turn] = typeof line["tool"] === "string" ? line["tool"] : "";
     this.partsOf(turn, line);
   }
@@ -258,13 +246,8 @@ export class JsonlTrace {
 
   private job(line: Line): void {
     const row = this.jobRow(String(line["job_id"]));
-    const set = (name: (typeof JOB)[number], value: number) => this.jobs.set(row, name, value);
-    set("arrive", this.time(line["arrival_time"]));
-    set("finish", this.time(line["finish_time"]));
-    set("turns", number(line["n_turns"]));
-    set("jct", number(line["jct_wall_s"]));
-    set("queue", number(line["queue_s"]));
-    set("preemptions", number(line["num_preemptions"]));
+    for (const [name, key] of JOB_TIMES) this.jobs.set(row, name, this.time(line[key]));
+    for (const [name, key] of JOB_NUMBERS) this.jobs.set(row, name, number(line[key]));
   }
 
   /** The trace from the lines so far. More may follow. */

@@ -20,17 +20,8 @@ export function readPlace(hash: string): Place {
   return place;
 }
 
-export function writePlace(place: Place): string {
-  const fields = new URLSearchParams();
-  if (place.step !== undefined) fields.set("step", String(place.step));
-  if (place.time !== undefined) fields.set("t", short(place.time));
-  if (place.from !== undefined) fields.set("from", short(place.from));
-  if (place.to !== undefined) fields.set("to", short(place.to));
-  if (place.job) fields.set("job", place.job);
-  return `#${fields.toString()}`;
-}
-
-/** Whole microseconds. */
-function short(seconds: number): string {
-  return String(Math.round(seconds * 1e6) / 1e6);
+export function writePlace({ step, time, from, to, job }: Place): string {
+  const whole = (seconds: number | undefined) => seconds && Math.round(seconds * 1e6) / 1e6; // microseconds
+  const fields = Object.entries({ step, t: whole(time), from: whole(from), to: whole(to), job: job || undefined });
+  return `#${new URLSearchParams(fields.flatMap(([name, value]) => (value === undefined ? [] : [[name, String(value)]])))}`;
 }

@@ -14,11 +14,7 @@ export class Player {
   }
 
   toggle(): void {
-    if (this.playing) this.stop();
-    else this.start();
-  }
-
-  private start(): void {
+    if (this.playing) return this.stop();
     this.before = performance.now();
     const tick = (now: number) => {
       const passed = Math.min(0.25, (now - this.before) / 1000);

@@ -33,34 +33,16 @@ export class StepPanel {
       return;
     }
     const view = viewStep(this.indexed, row);
-    replace(
-      this.element,
-      this.facts(row),
-      this.blocks(row),
-      this.requests(view),
-      this.queue(view),
-      this.pins(view),
-      this.transfers(view),
-      this.events(view),
-    );
+    replace(this.element, this.facts(row), this.blocks(row), this.requests(view), this.queue(view), this.pins(view), this.transfers(view), this.events(view));
   }
 
   private facts(row: number): HTMLElement {
     const { steps } = this.indexed.trace;
     const value = (column: Parameters<typeof at>[0]) => num(at(column, row));
-    return h(
-      "div",
-      { class: "facts", "data-part": "facts" },
-      fact("step", value(steps.number)),
-      fact("at", seconds(at(steps.start, row))),
-      fact("took", seconds(at(steps.duration, row))),
-      fact("prefill tokens", value(steps.prefill)),
-      fact("decode tokens", value(steps.decodes)),
-      fact("largest share", value(steps.largest)),
-      fact("running", value(steps.running)),
-      fact("waiting", value(steps.waiting)),
-      fact("preempted", value(steps.preempted)),
-    );
+    return h("div", { class: "facts", "data-part": "facts" },
+      fact("step", value(steps.number)), fact("at", seconds(at(steps.start, row))), fact("took", seconds(at(steps.duration, row))),
+      fact("prefill tokens", value(steps.prefill)), fact("decode tokens", value(steps.decodes)), fact("largest share", value(steps.largest)),
+      fact("running", value(steps.running)), fact("waiting", value(steps.waiting)), fact("preempted", value(steps.preempted)));
   }
 
   private blocks(row: number): HTMLElement {
@@ -75,10 +57,7 @@ export class StepPanel {
     const legend = known.map(([name, count, color]) =>
       h("span", { class: "key" }, h("i", { style: `background:var(${color})` }), `${name} ${num(count)} (${num(share(count), 2)} %)`));
     const host = at(steps.hostTotal, row);
-    return section(
-      "blocks",
-      "KV blocks",
-      `${num(total)} on the GPU`,
+    return section("blocks", "KV blocks", `${num(total)} on the GPU`,
       h("div", { class: "bar", role: "img", "aria-label": known.map(([name, count]) => `${name} ${count}`).join(", ") }, ...bar),
       h("div", { class: "keys" }, ...legend),
       host > 0 && h("p", { class: "muted" }, `host memory: ${num(at(steps.hostUsed, row))} of ${num(host)} blocks`),
@@ -99,10 +78,7 @@ export class StepPanel {
       num(each.prompt),
     ];
     const heads = ["job", "turn", "phase", "tokens", "before", "prompt"];
-    return section(
-      "running",
-      "Running",
-      num(view.running.length),
+    return section("running", "Running", num(view.running.length),
       view.running.length > 0 && list("Running requests", heads, 3, view.running, cells),
       view.preempted.length > 0 &&
         h("p", { class: "warn", "data-part": "preempted" }, "preempted: ", ...view.preempted.flatMap((each) => [this.jobLink(each.job), ` turn ${each.number} `])),
@@ -120,10 +96,7 @@ export class StepPanel {
     ];
     const words = STOP_WORDS[view.stop] ?? view.stop;
     const loading = at(steps.loading, view.row);
-    return section(
-      "waiting",
-      "Waiting",
-      num(view.waiting.length),
+    return section("waiting", "Waiting", num(view.waiting.length),
       view.stop !== "" && h("p", { class: view.stop === "none" ? "muted" : "warn" }, `Admission: ${words} (${view.stop})`),
       loading > 0 && h("p", { class: "muted" }, `${num(loading)} wait for their KV to be loaded`),
       view.waiting.length > 0 && list("Waiting requests", ["job", "turn", "for", "prompt"], 2, view.waiting, cells),
@@ -155,10 +128,7 @@ export class StepPanel {
     ];
     const moved = `${bytes(at(steps.toDevice, view.row))} to the GPU and ${bytes(at(steps.toHost, view.row))} to the host in this step`;
     const heads = ["class", "direction", "copies", "blocks", "size"];
-    return section(
-      "transfers",
-      "Transfers in flight",
-      Number.isNaN(at(steps.toDevice, view.row)) ? "not in this trace" : moved,
+    return section("transfers", "Transfers in flight", Number.isNaN(at(steps.toDevice, view.row)) ? "not in this trace" : moved,
       view.transfers.length > 0 && list("Transfers in flight", heads, 3, view.transfers, cells),
     );
   }

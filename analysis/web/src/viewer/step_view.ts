@@ -1,5 +1,5 @@
 import type { Indexed } from "./indexed";
-import { KINDS, kindOf, reasonOf, shownTurn, spansAt } from "./model";
+import { at, KINDS, kindOf, reasonOf, shownTurn, spansAt } from "./model";
 
 /** Unknown numbers are NaN, unknown texts empty. */
 export interface Pin {
@@ -56,14 +56,8 @@ export const STOP_WORDS: Record<string, string> = {
 function request(indexed: Indexed, turn: number, since: number): Request {
   const { turns, jobs } = indexed.trace;
   return {
-    turn,
-    job: jobs.id[turns.job[turn] as number] ?? "?",
-    number: shownTurn(turns.turn[turn] as number),
-    kind: "idle",
-    tokens: 0,
-    before: NaN,
-    prompt: turns.prompt[turn] as number,
-    since,
+    turn, job: jobs.id[at(turns.job, turn)] ?? "?", number: shownTurn(at(turns.turn, turn)), kind: "idle", tokens: 0, before: NaN,
+    prompt: at(turns.prompt, turn), since,
   };
 }
 
@@ -108,21 +102,12 @@ export function viewStep(indexed: Indexed, row: number): StepView {
 function pinsAt(indexed: Indexed, row: number): Pin[] {
   const { pins, steps } = indexed.trace;
   if (pins !== null) {
-    return spansAt(pins, row).map((pin) => ({
-      job: pins.turn[pin] as number,
-      why: "",
-      blocks: NaN,
-      since: steps.start[pins.first[pin] as number] as number,
-      deadline: NaN,
-    }));
+    return spansAt(pins, row).map((pin) =>
+      ({ job: at(pins.turn, pin), why: "", blocks: NaN, since: at(steps.start, at(pins.first, pin)), deadline: NaN }));
   }
-  const { kv } = indexed;
-  return kv.pinsAt(row).map((event) => ({
-    job: kv.events.job[event] as number,
-    why: reasonOf(kv.events, event),
-    blocks: kv.events.blocks[event] as number,
-    since: kv.events.time[event] as number,
-    deadline: kv.events.deadline[event] as number,
+  const { events } = indexed.kv;
+  return indexed.kv.pinsAt(row).map((event) => ({
+    job: at(events.job, event), why: reasonOf(events, event), blocks: at(events.blocks, event), since: at(events.time, event), deadline: at(events.deadline, event),
   }));
 }
 

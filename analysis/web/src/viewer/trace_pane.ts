@@ -27,21 +27,22 @@ export class TracePane {
 
   constructor(element: HTMLElement, trace: Trace, end: number, window: [number, number], use: PaneUse) {
     this.indexed = index(trace);
-    const chart = h("div", { class: "timeline", role: "img" });
+    const chart = h("div", { class: "timeline", role: "img" }), keys = h("p", { class: "muted keys" });
     const [step, jobs] = [h("div", { class: "card step" }), h("div", { class: "card jobs-card" })];
-    const save = csvButton("timeline.csv", () => this.columns());
+    const save = csvButton("timeline.csv", () => this.timeline.csv());
     this.lanes = new SwimLanes(this.indexed, window, use);
     replace(
       element,
       h("div", { class: "card" },
         h("h2", {}, trace.title, " ", h("span", { class: `badge ${trace.origin}` }, ORIGINS[trace.origin])),
         h("p", { class: "muted facts-line" }, trace.facts.map(([name, text]) => `${name} ${text}`).join(" · ")),
+        keys,
         chart,
         h("p", { class: "under" }, this.summary, save),
         h("details", { class: "lanes-fold" }, h("summary", {}, "All jobs: what each did or waited for"), this.lanes.element)),
       h("div", { class: "details" }, step, jobs),
     );
-    this.timeline = new TimelineChart(chart, trace, end, window, use);
+    this.timeline = new TimelineChart(chart, keys, trace, end, window, use);
     this.step = new StepPanel(step, this.indexed, use.openJob);
     this.jobs = new JobPanel(jobs, this.indexed, use);
     element.dataset["complete"] = "";
@@ -49,12 +50,6 @@ export class TracePane {
 
   get trace(): Trace {
     return this.indexed.trace;
-  }
-
-  private columns() {
-    const { stepsPerPoint: _, ...lanes } = this.timeline.points();
-    const times = { name: "t_s", values: lanes.running.map(([time]) => time) };
-    return [times, ...Object.entries(lanes).map(([name, points]) => ({ name, values: points.map(([, value]) => value) }))];
   }
 
   setTime(time: number): void {

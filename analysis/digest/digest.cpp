@@ -1,0 +1,271 @@
+#include "analysis/digest/digest.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <unordered_map>
+
+#include "sweeps/tables/schema.hpp"
+
+namespace analysis {
+namespace {
+
+constexpr int kSingles = 8;              // each number below has its own bin
+constexpr double kBinsPerOctave = 4;     // in a histogram
+constexpr double kFieldsPerOctave = 12;  // in a grid
+
+int field_of(double value) {
+  return value > 0 ? static_cast<int>(std::floor(kFieldsPerOctave * std::log2(value))) : -10'000;
+}
+
+/// Calls use(bucket, from, to) for the part of [from, to) in every bucket of [0, end].
+template <class Use>
+void for_parts(double from, double to, double end, int count, Use use) {
+  const double width = end / count;
+  const int first = std::clamp(static_cast<int>(from / width), 0, count - 1);
+  for (int bucket = first; bucket < count; ++bucket) {
+    const double left = bucket * width, right = bucket + 1 == count ? end : left + width;
+    if (left >= to) break;
+    use(static_cast<std::size_t>(bucket), std::max(from, left), std::min(to, right));
+  }
+}
+
+using Values = std::vector<double>;
+
+void add_sizes(StepSizes& sizes, const Values& tokens, const Values& seconds) {
+  for (std::size_t i = 0; i < tokens.size(); ++i) {
+    sizes.histogram.add(static_cast<std::int64_t>(tokens[i]));
+    sizes.line.add(tokens[i], seconds[i]);
+    sizes.points.add(tokens[i], seconds[i]);
+  }
+}
+
+void add_turn(TurnSums& sums, const TurnSums& more) {
+  sums.turns += more.turns;
+  sums.durations_s.insert(sums.durations_s.end(), more.durations_s.begin(), more.durations_s.end());
+  sums.gpu_tok += more.gpu_tok;
+  sums.host_tok += more.host_tok;
+  sums.again_tok += more.again_tok;
+  sums.new_tok += more.new_tok;
+}
+
+std::vector<TurnSums> by_turn(const sweep::Table& turns) {
+  const Values index = numbers_of(turns, "turn"), arrive = numbers_of(turns, "t_arrive_s"),
+               finish = numbers_of(turns, "t_finish_s"), prompt = numbers_of(turns, "prompt_tok"),
+               gpu = numbers_of(turns, "cached_gpu_tok"),
+               host = numbers_of(turns, "cached_host_tok"),
+               again = numbers_of(turns, "recomputed_tok");
+  std::vector<TurnSums> sums;
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    const auto at = static_cast<std::size_t>(index[i]);
+    if (sums.size() <= at) sums.resize(at + 1);
+    const double computed = std::max(0.0, prompt[i] - gpu[i] - host[i]);
+    // A preempted turn recomputes tokens that its prompt counts only once.
+    const double repeated = std::min(again[i], computed);
+    const double duration = finish[i] - arrive[i];
+    TurnSums one{1, {}, gpu[i], host[i], repeated, computed - repeated};
+    if (!std::isnan(duration)) one.durations_s.push_back(duration);
+    add_turn(sums[at], one);
+  }
+  return sums;
+}
+
+/// Adds the sums of each part over the turns of finished jobs; the rest of the time is "other".
+void add_parts(JobDigest& digest, const sweep::Table& jobs, const sweep::Table& turns) {
+  constexpr std::array kColumns = {"queue_s",   "load_stall_s", "recompute_s",
+                                   "prefill_s", "decode_s",     "gap_s"};
+  const Values number = numbers_of(jobs, "job"), jct = numbers_of(jobs, "jct_wall_s"),
+               job = numbers_of(turns, "job");
+  std::unordered_map<int, bool> finished;
+  double explained = 0, all = 0;
+  for (std::size_t i = 0; i < number.size(); ++i) {
+    if (std::isnan(jct[i])) continue;
+    finished[static_cast<int>(number[i])] = true;
+    digest.jct_s.push_back(jct[i]);
+    all += jct[i];
+  }
+  for (std::size_t part = 0; part < kColumns.size(); ++part) {
+    const Values seconds = numbers_of(turns, kColumns[part]);
+    for (std::size_t i = 0; i < seconds.size(); ++i) {
+      if (std::isnan(seconds[i]) || !finished.contains(static_cast<int>(job[i]))) continue;
+      digest.part_s[part] += seconds[i];
+    }
+    explained += digest.part_s[part];
+  }
+  digest.part_s.back() = std::max(0.0, all - explained);
+}
+
+/// Adds TimeLines to the times of a cell.
+class LineAdder {
+ public:
+  LineAdder(const sweep::Table& steps, int spans)
+      : steps_(steps),
+        start_(numbers_of(steps, "t_s")),
+        duration_(numbers_of(steps, "dur_s")),
+        spans_(spans) {
+    if (!start_.empty()) times_.end_s = start_.back() + duration_.back();
+  }
+
+  void level(const char* column, const char* name, const char* unit, bool extremes) {
+    const Values values = numbers_of(steps_, column);
+    TimeBuckets buckets = bucket_levels(start_, values, times_.end_s, spans_);
+    if (values.empty() || buckets.mean.empty()) return;
+    times_.lines.push_back({name, unit, std::move(buckets.mean)});
+    if (!extremes) return;
+    times_.lines.push_back({std::string(name) + "_min", unit, std::move(buckets.min)});
+    times_.lines.push_back({std::string(name) + "_max", unit, std::move(buckets.max)});
+  }
+
+  void rate(const char* column, const char* name, const char* unit, double scale) {
+    const Values values = numbers_of(steps_, column);
+    // An archive merged from an older one has the column without values.
+    if (std::ranges::all_of(values, [](double each) { return std::isnan(each); })) return;
+    Values rates = bucket_rates(start_, duration_, values, times_.end_s, spans_);
+    for (double& each : rates) each *= scale;
+    if (!rates.empty()) times_.lines.push_back({name, unit, std::move(rates)});
+  }
+
+  CellTimes finish() { return std::move(times_); }
+
+ private:
+  const sweep::Table& steps_;
+  Values start_, duration_;
+  int spans_;
+  CellTimes times_;
+};
+
+}  // namespace
+
+int TokenHistogram::bin_of(std::int64_t tokens) {
+  if (tokens < kSingles) return static_cast<int>(std::max<std::int64_t>(tokens, 0));
+  const double octaves = std::log2(static_cast<double>(tokens) / kSingles);
+  int bin = kSingles + static_cast<int>(kBinsPerOctave * octaves);
+  // Edges are rounded up to whole numbers, and logarithms have rounding errors: correct the bin.
+  while (first_of(bin) > tokens) --bin;
+  while (first_of(bin + 1) <= tokens) ++bin;
+  return bin;
+}
+
+std::int64_t TokenHistogram::first_of(int bin) {
+  if (bin <= kSingles) return bin;
+  return static_cast<std::int64_t>(
+      std::ceil(kSingles * std::exp2((bin - kSingles) / kBinsPerOctave) - 1e-9));
+}
+
+void TokenHistogram::add(const TokenHistogram& other) {
+  for (const auto& [bin, count] : other.counts_) counts_[bin] += count;
+}
+
+void ThinnedPoints::add(double x, double y) {
+  const auto [place, is_new] = fields_.try_emplace({field_of(x), field_of(y)}, Point{x, y, 1});
+  if (!is_new) ++place->second.count;
+}
+
+void ThinnedPoints::add(const ThinnedPoints& other) {
+  for (const auto& [field, point] : other.fields_) {
+    const auto [place, is_new] = fields_.try_emplace(field, point);
+    if (!is_new) place->second.count += point.count;
+  }
+}
+
+std::vector<ThinnedPoints::Point> ThinnedPoints::points() const {
+  std::vector<Point> all;
+  for (const auto& [field, point] : fields_) all.push_back(point);
+  return all;
+}
+
+TimeBuckets bucket_levels(std::span<const double> start, std::span<const double> value, double end,
+                          int count) {
+  TimeBuckets buckets;
+  if (start.empty() || count <= 0 || !(end > start.front())) return buckets;
+  const auto size = static_cast<std::size_t>(count);
+  const double none = sweep::kNotObserved;
+  buckets.mean.assign(size, 0);
+  buckets.min.assign(size, none);
+  buckets.max.assign(size, none);
+  std::vector<double> covered(size, 0);
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    const double to = i + 1 < start.size() ? start[i + 1] : end;
+    for_parts(start[i], std::min(to, end), end, count,
+              [&](std::size_t b, double left, double right) {
+                buckets.mean[b] += value[i] * (right - left);
+                covered[b] += right - left;
+                buckets.min[b] = std::fmin(buckets.min[b], value[i]);
+                buckets.max[b] = std::fmax(buckets.max[b], value[i]);
+              });
+  }
+  for (std::size_t b = 0; b < size; ++b)
+    buckets.mean[b] = covered[b] > 0 ? buckets.mean[b] / covered[b] : none;
+  return buckets;
+}
+
+std::vector<double> bucket_rates(std::span<const double> start, std::span<const double> duration,
+                                 std::span<const double> amount, double end, int count) {
+  if (count <= 0 || !(end > 0)) return {};
+  std::vector<double> rates(static_cast<std::size_t>(count), 0);
+  const double width = end / count;
+  for (std::size_t i = 0; i < start.size(); ++i) {
+    if (amount[i] == 0 || std::isnan(amount[i])) continue;
+    const double lasts =
+        std::max(duration[i], 1e-9);  // an amount without duration falls into one bucket
+    for_parts(start[i], start[i] + lasts, end, count,
+              [&](std::size_t b, double left, double right) {
+                rates[b] += amount[i] * (right - left) / lasts / width;
+              });
+  }
+  return rates;
+}
+
+Values numbers_of(const sweep::Table& table, std::string_view column) {
+  if (!table.has(column)) return {};
+  return numbers(table.column(column));
+}
+
+void StepSizes::add(const StepSizes& other) {
+  histogram.add(other.histogram);
+  line.add(other.line);
+  points.add(other.points);
+}
+
+void StepDigest::add(const StepDigest& other) {
+  total.add(other.total);
+  largest.add(other.largest);
+}
+
+StepDigest digest_steps(const sweep::Table& steps) {
+  StepDigest digest;
+  const Values seconds = numbers_of(steps, "dur_s");
+  add_sizes(digest.total, numbers_of(steps, "n_tok"), seconds);
+  add_sizes(digest.largest, numbers_of(steps, "max_tok"), seconds);
+  return digest;
+}
+
+void JobDigest::add(const JobDigest& other) {
+  if (by_turn.size() < other.by_turn.size()) by_turn.resize(other.by_turn.size());
+  for (std::size_t i = 0; i < other.by_turn.size(); ++i) add_turn(by_turn[i], other.by_turn[i]);
+  jct_s.insert(jct_s.end(), other.jct_s.begin(), other.jct_s.end());
+  for (std::size_t i = 0; i < part_s.size(); ++i) part_s[i] += other.part_s[i];
+}
+
+JobDigest digest_jobs(const sweep::Table& jobs, const sweep::Table& turns) {
+  JobDigest digest;
+  digest.by_turn = by_turn(turns);
+  add_parts(digest, jobs, turns);
+  return digest;
+}
+
+CellTimes digest_times(const sweep::Table& steps, int spans) {
+  LineAdder add(steps, spans);
+  add.level("blk_used", "used", "blk", true);
+  add.level("blk_pinned", "pinned", "blk", false);
+  add.level("blk_cached", "cached", "blk", false);
+  add.level("blk_free", "free", "blk", false);
+  add.level("host_blk_used", "host", "blk", false);
+  add.level("n_waiting", "waiting", "", true);
+  add.level("n_running", "running", "", false);
+  add.rate("h2d_bytes", "h2d", "GB/s", 1e-9);
+  add.rate("d2h_bytes", "d2h", "GB/s", 1e-9);
+  add.rate("stall_s", "stall", "s/s", 1);
+  return add.finish();
+}
+
+}  // namespace analysis

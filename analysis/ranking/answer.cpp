@@ -1,0 +1,230 @@
+#include "analysis/ranking/answer.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <iterator>
+#include <map>
+#include <ostream>
+
+#include "analysis/ranking/explanation.hpp"
+#include "analysis/ranking/mechanisms.hpp"
+#include "analysis/ranking/overridden.hpp"
+#include "analysis/ranking/place_names.hpp"
+#include "analysis/ranking/sentences.hpp"
+#include "analysis/text/escape.hpp"
+
+namespace analysis {
+namespace {
+
+using Texts = std::vector<std::string>;
+using Others = std::vector<Regime::Other>;
+
+Texts sorted(Texts texts) {
+  std::ranges::sort(texts);
+  return texts;
+}
+
+Texts sorted_names(const Others& others) { return sorted(names_of(others)); }
+
+/// The best policies, in the order of their names: means of those that tie say nothing.
+Texts winners_of(const Regime& regime) {
+  Texts winners = regime.tied;
+  winners.push_back(regime.winner);
+  return sorted(std::move(winners));
+}
+
+bool same_outcome(const Regime& a, const Regime& b) {
+  return winners_of(a) == winners_of(b) && sorted_names(a.next) == sorted_names(b.next) &&
+         sorted_names(a.undecided) == sorted_names(b.undecided);
+}
+
+using Span = std::span<const Regime>;
+
+/// How a figure over the best one is said.
+struct Words {
+  std::string one, several, unit;  // "takes", "take", " times as long"
+};
+
+Words words_for(std::string_view figure) {
+  if (figure.ends_with("_s") && direction_of(figure) == Direction::lower)
+    return {" takes ", " take ", " times as long"};
+  return {" has ", " have ", " times as much"};
+}
+
+/// A policy over the winner: "4.00 to 4.02 times as long (3.90 .. 4.10)".
+std::string with_ratios(Span regimes, const std::string& name, Others Regime::*group,
+                        const Words& words) {
+  std::vector<Ratio> ratios;
+  for (const Regime& each : regimes)
+    for (const Regime::Other& other : each.*group)
+      if (other.name == name) ratios.push_back(other.over_winner);
+  const bool is_paired = std::ranges::all_of(ratios, &Ratio::paired);
+  return ratios_text(ratios, words.unit) + (is_paired ? "" : ", over different seeds");
+}
+
+/// What the winners cost in the tail: " (p99: TTFT 24.6 s), but its p99 TTFT is 1.35 times fcfs's".
+std::string tails_text(Span regimes) {
+  std::vector<Tail> tails;
+  for (const Regime& each : regimes) std::ranges::copy(each.tails, std::back_inserter(tails));
+  const std::string p99 = p99_text(tails), worse = worse_text(tails);
+  return (p99.empty() ? "" : " (" + p99 + ')') + (worse.empty() ? "" : ", but " + worse);
+}
+
+/// Regimes of one place with the same outcome.
+std::string outcome_text(Span regimes, const Words& words) {
+  const Regime& first = regimes.front();
+  Texts rates;
+  for (const Regime& each : regimes) rates.push_back(each.jps);
+  std::string text = at_rates(rates);
+  text += (text.empty() ? "" : " ") + listed(winners_of(first));
+  text += !first.undecided.empty() ? " may be best" : first.tied.empty() ? " is best" : " tie";
+  text += tails_text(regimes);
+  for (const std::string& name : sorted_names(first.undecided))
+    text += "; " + name + " is undecided, " + with_ratios(regimes, name, &Regime::undecided, words);
+  if (first.next.empty()) return text;
+  return text + "; " + listed(sorted_names(first.next)) +
+         (first.next.size() > 1 ? words.several : words.one) +
+         with_ratios(regimes, first.next.front().name, &Regime::next, words);
+}
+
+/// A line for each run of rates with the same outcome.
+void add_lines(std::vector<AnswerLine>& lines, Span regimes, const PlaceNames& names,
+               const Words& words) {
+  for (std::size_t from = 0, to = 0; from < regimes.size(); from = to) {
+    while (to < regimes.size() && same_outcome(regimes[from], regimes[to])) ++to;
+    lines.push_back(
+        {name_of(regimes[from], names), outcome_text(regimes.subspan(from, to - from), words)});
+  }
+}
+
+/// What is within 1 % of the first.
+Others nearest(const Others& behind) {
+  Others next;
+  for (const Regime::Other& each : behind) {
+    const double apart = each.over_winner.value / behind.front().over_winner.value - 1;
+    if (next.empty() || std::abs(apart) < kEqual) next.push_back(each);
+  }
+  return next;
+}
+
+Regime regime_of(const Decision& decision, std::span<const Contender> contenders) {
+  const Contender& best = contenders[decision.best];
+  Regime regime;
+  regime.dram = decision.dram;
+  regime.winner = best.name;
+  regime.value = mean_of(best.values);
+  regime.repeats = best.values.size();
+  Others behind;
+  for (const Rival& rival : decision.rivals) {
+    const Regime::Other other{contenders[rival.at].name, rival.over_best};
+    regime.repeats = std::min(regime.repeats, rival.over_best.repeats);
+    if (rival.standing == Standing::tied) regime.tied.push_back(other.name);
+    if (rival.standing == Standing::undecided) regime.undecided.push_back(other);
+    if (rival.standing == Standing::behind) behind.push_back(other);
+  }
+  if (!behind.empty()) regime.next = nearest(behind);
+  return regime;
+}
+
+}  // namespace
+
+std::string name_of(const Regime& regime, const PlaceNames& names) {
+  return names(regime.place) + (regime.dram == "-" ? "" : " with " + regime.dram + " GiB");
+}
+
+Texts names_of(std::span<const Regime::Other> others) {
+  Texts names;
+  for (const Regime::Other& each : others) names.push_back(each.name);
+  return names;
+}
+
+std::vector<Regime> regimes_of(const Place& place, const std::string& jps,
+                               std::span<const Contender> contenders, Direction direction) {
+  std::vector<Regime> regimes;
+  for (const Decision& decision : decide(contenders, direction)) {
+    if (decision.rivals.empty()) continue;
+    Regime& regime = regimes.emplace_back(regime_of(decision, contenders));
+    regime.place = place;
+    regime.jps = jps;
+  }
+  return regimes;
+}
+
+std::vector<Contender> contenders_of(const RateRow& row, std::string_view figure) {
+  std::vector<Contender> contenders;
+  for (const PolicyCells& policy : row.policies)
+    contenders.push_back({policy.variant, policy.dram, by_seed(policy.repeats, figure)});
+  return contenders;
+}
+
+std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view figure) {
+  std::vector<Regime> regimes;
+  for (const RateRow& row : rows) {
+    for (Regime& each :
+         regimes_of(row.place, row.jps, contenders_of(row, figure), direction_of(figure))) {
+      for (const std::string& winner : winners_of(each))
+        each.tails.push_back(tail_of(row, *row.find(winner)));
+      regimes.push_back(std::move(each));
+    }
+  }
+  return regimes;
+}
+
+const RateRow* row_of(std::span<const RateRow> rows, const Regime& regime) {
+  const auto found = std::ranges::find_if(
+      rows, [&](const RateRow& row) { return row.place == regime.place && row.jps == regime.jps; });
+  return found == rows.end() ? nullptr : &*found;
+}
+
+std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes, std::string_view figure) {
+  const PlaceNames names = place_names(regimes);
+  std::vector<std::pair<const Regime*, std::vector<Regime>>> lines;
+  for (const Regime& each : regimes) {
+    auto line = std::ranges::find_if(lines, [&](const auto& known) {
+      return known.first->place == each.place && known.first->dram == each.dram;
+    });
+    if (line == lines.end()) line = lines.insert(lines.end(), {&each, {}});
+    line->second.push_back(each);
+  }
+  std::vector<AnswerLine> all;
+  for (const auto& [first, own] : lines) add_lines(all, own, names, words_for(figure));
+  return all;
+}
+
+void print_answer_lines(std::span<const RateRow> rows, std::string_view figure, std::ostream& out) {
+  for (const AnswerLine& line : answer_lines(regimes_of(rows, figure), figure))
+    out << terminal_text(line.text()) << '\n';
+}
+
+std::string answer_heading(std::span<const Regime> regimes) {
+  if (regimes.empty()) return "";
+  PlaceNames names;
+  std::size_t least = SIZE_MAX, most = 0;
+  for (const Regime& each : regimes) {
+    names.add(each.place);
+    least = std::min(least, each.repeats);
+    most = std::max(most, each.repeats);
+  }
+  std::string text = "By mean job completion time; " + listed(names.kinds()) + "; ";
+  text += (least < most ? std::to_string(least) + " to " : "") + std::to_string(most);
+  text += most == 1 ? " seed, " : " seeds, ";
+  return text + (most < kFewestRepeats
+                     ? "no intervals below three"
+                     : "95 % intervals, unadjusted; what is best, by Holm's rule at 5 %");
+}
+
+Answer answer_of(std::span<const RateRow> rows) {
+  const std::vector<Regime> regimes = regimes_of(rows, kAnswerFigure);
+  return {answer_heading(regimes), answer_lines(regimes), explain(rows, regimes),
+          overridden_presets(rows), idle_mechanisms(rows)};
+}
+
+std::vector<std::string> commands_that_tell(std::span<const RateRow> rows, const std::string& run) {
+  std::vector<std::string> commands;
+  for (const Ablation& each : missing_ablations(rows, regimes_of(rows, kAnswerFigure)))
+    commands.push_back(ablation_command(each, run));
+  return commands;
+}
+
+}  // namespace analysis

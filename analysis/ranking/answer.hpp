@@ -1,0 +1,92 @@
+#pragma once
+#include <iosfwd>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/decision.hpp"
+#include "analysis/ranking/place_names.hpp"
+#include "analysis/ranking/policy_rows.hpp"
+#include "analysis/ranking/tail.hpp"
+
+namespace analysis {
+
+/// The figure by which policies are compared unless another is asked for.
+inline constexpr std::string_view kAnswerFigure = "jct_wall_mean_s";
+
+/// The best policy at a place and rate with a given amount of host memory.
+struct Regime {
+  /// Another policy, and its figure over the winner's.
+  struct Other {
+    std::string name;
+    Ratio over_winner;
+  };
+
+  Place place;
+  std::string dram, jps;
+  std::string winner;
+  std::vector<std::string> tied;  // policies that tie with the winner, nearest first
+  std::vector<Other> undecided;   // policies that the repeats do not tell from the winner
+  std::vector<Other> next;        // the best of those behind, and what is within 1 % of it
+  Estimate value;                 // the winner's mean
+  std::vector<Tail> tails;        // of the winner and those that tie
+  std::size_t repeats = 0;        // the fewest that two policies have in common
+};
+
+/// "h100-80gb with 16 GiB"
+std::string name_of(const Regime& regime, const PlaceNames& names);
+std::vector<std::string> names_of(std::span<const Regime::Other> others);
+
+/// One for each amount of host memory for which there are at least two contenders.
+std::vector<Regime> regimes_of(const Place& place, const std::string& jps,
+                               std::span<const Contender> contenders, Direction direction);
+/// Of all rows, by one figure.
+std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view figure);
+
+/// The row that the regime was decided over; null if it is not among these.
+const RateRow* row_of(std::span<const RateRow> rows, const Regime& regime);
+
+/// The contenders of a row, in its order.
+std::vector<Contender> contenders_of(const RateRow& row, std::string_view figure);
+
+/// A sentence about a place.
+struct AnswerLine {
+  std::string place;  // "h100-80gb with 16 GiB": name_of()
+  std::string says;
+  std::string text() const { return place + ": " + says; }
+  friend bool operator==(const AnswerLine&, const AnswerLine&) = default;
+};
+
+/// Which policy is best where, in texts for readers.
+struct Answer {
+  /// What is compared, of which kind and over how many seeds; empty without regimes.
+  std::string heading;
+  /// A line for each place, amount of host memory and outcome: "at 3 and 6 jobs/s continuum is
+  /// best (p99: TTFT 1.20 to 1.31 s, ...); fcfs takes 4.01 to 4.03 times as long (3.90 .. 4.10)".
+  /// Ratios range over the rates, with an interval around all of theirs. A winner with a worse tail
+  /// than fcfs says so: worse_text() of tail.hpp.
+  std::vector<AnswerLine> lines;
+  /// explain() of explanation.hpp.
+  std::vector<AnswerLine> why;
+  /// Named policies, cards and cost models that the sweep changed: overridden_presets().
+  std::vector<std::string> overridden;
+  /// Mechanisms that did nothing, or almost nothing: idle_mechanisms() of mechanisms.hpp.
+  std::vector<std::string> idle;
+};
+
+/// By kAnswerFigure.
+Answer answer_of(std::span<const RateRow> rows);
+
+/// The commands that run what would tell why the best policies are fast, from the command that ran
+/// the sweep: those of missing_ablations() of explanation.hpp.
+std::vector<std::string> commands_that_tell(std::span<const RateRow> rows, const std::string& run);
+
+/// Of any figure that has a best: "takes 1.20 times as long" of times, "has 0.80 times as much" of
+/// others.
+std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes,
+                                     std::string_view figure = kAnswerFigure);
+/// Of all rows, a line each.
+void print_answer_lines(std::span<const RateRow> rows, std::string_view figure, std::ostream& out);
+std::string answer_heading(std::span<const Regime> regimes);
+
+}  // namespace analysis

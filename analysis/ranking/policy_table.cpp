@@ -1,0 +1,284 @@
+#include "analysis/ranking/policy_table.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <ostream>
+
+#include "analysis/ranking/sentences.hpp"
+#include "analysis/text/escape.hpp"
+#include "analysis/text/text_table.hpp"
+
+namespace analysis {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+double half_interval(const Rated& entry) {
+  return (entry.mean.interval.high - entry.mean.interval.low) / 2;
+}
+
+/// The published value, with at least one decimal.
+std::string published_text(double value) {
+  if (std::isnan(value)) return "-";
+  const std::string text = exact_number(value);
+  return text.find('.') == std::string::npos ? text + ".0" : text;
+}
+
+/// The mean, with its mark in a text as wide as the widest mark of the table; in Markdown the best
+/// and those that tie are bold.
+std::string value_text(const Rated& entry, GridFormat format, std::size_t width) {
+  std::string text = four_digits(entry.mean.value);
+  if (!std::isnan(entry.mean.interval.low)) text += " +- " + four_digits(half_interval(entry));
+  if (format == GridFormat::text)
+    return text + entry.mark + std::string(width - entry.mark.size(), ' ');
+  const bool wins = entry.standing.starts_with("best") || entry.standing.starts_with("tie");
+  return (wins ? "**" + text + "**" : text) + (entry.mark.ends_with('G') ? ' ' + entry.mark : "");
+}
+
+std::size_t fcfs_column(const PolicyTable& table) {
+  return static_cast<std::size_t>(std::ranges::find(table.variants, "fcfs") -
+                                  table.variants.begin());
+}
+
+bool has_ratios(const PolicyTableRow& row) {
+  return std::ranges::any_of(row.entries,
+                             [](const Rated& each) { return !std::isnan(each.over_fcfs.value); });
+}
+
+bool has_tail(const PolicyTableRow& row, std::size_t figure) {
+  return std::ranges::any_of(row.tails,
+                             [&](const Tail& each) { return !std::isnan(each.values[figure].s); });
+}
+
+/// Adds the lines of a rate. Blanks stand for the marks that only means have.
+class RowAdder {
+ public:
+  RowAdder(Grid& grid, const PolicyTableRow& row, std::size_t width)
+      : grid_(grid), row_(row), blanks_(width, ' ') {}
+
+  template <class TextOf>
+  void add(const std::string& what, TextOf text_of) {
+    Texts texts = {what == "mean" ? row_.jps : "", what};
+    for (const Rated& entry : row_.entries)
+      texts.push_back(text_of(entry) + (what == "mean" ? "" : blanks_));
+    grid_.rows.push_back(std::move(texts));
+  }
+
+ private:
+  Grid& grid_;
+  const PolicyTableRow& row_;
+  std::string blanks_;
+};
+
+bool has_bounds(std::span<const Rated> entries) {
+  return std::ranges::any_of(entries, [](const Rated& each) { return !std::isnan(each.bound); });
+}
+
+bool has_bounds(std::span<const PolicyTable> tables) {
+  return std::ranges::any_of(tables, [](const PolicyTable& table) {
+    return std::ranges::any_of(table.rows,
+                               [](const PolicyTableRow& row) { return has_bounds(row.entries); });
+  });
+}
+
+void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, GridFormat format,
+             std::size_t width) {
+  RowAdder lines(grid, row, width);
+  lines.add("mean", [&](const Rated& entry) { return value_text(entry, format, width); });
+  const std::size_t column = fcfs_column(table);
+  const Rated* fcfs = column < row.entries.size() ? &row.entries[column] : nullptr;
+  if (has_ratios(row))
+    lines.add("/ fcfs", [](const Rated& entry) { return two_decimals(entry.over_fcfs.value); });
+  for (std::size_t i = 0; i < kTailFigures.size(); ++i)
+    if (has_tail(row, i) && kTailFigures[i].figure != table.figure)
+      lines.add("p99 " + std::string(kTailFigures[i].name), [&](const Rated& entry) {
+        const auto at = static_cast<std::size_t>(&entry - row.entries.data());
+        return four_digits(row.tails[at].values[i].s);
+      });
+  if (has_bounds(row.entries)) {
+    lines.add(bound_name(table.place), [](const Rated& each) { return two_decimals(each.bound); });
+    lines.add("  / bound", [](const Rated& each) { return two_decimals(each.certified_regret()); });
+    lines.add("  / best", [](const Rated& each) { return two_decimals(each.regret_to_best()); });
+  }
+  if (table.sources.empty()) return;
+  lines.add("published", [](const Rated& entry) { return published_text(entry.published); });
+  if (fcfs == nullptr || std::isnan(fcfs->published)) return;
+  lines.add("  / fcfs",
+            [&](const Rated& entry) { return two_decimals(entry.published / fcfs->published); });
+}
+
+/// Of the widest mark of a table.
+std::size_t mark_width(const PolicyTable& table) {
+  std::size_t width = 0;
+  for (const PolicyTableRow& row : table.rows)
+    for (const Rated& entry : row.entries) width = std::max(width, entry.mark.size());
+  return width;
+}
+
+std::string heading_of(const PolicyTable& table, std::size_t variant) {
+  const std::string& name = table.variants[variant];
+  for (const PolicyTableRow& row : table.rows)
+    if (const std::string marked = name_beside_bounds(name, row.entries[variant]); marked != name)
+      return marked;
+  return name;
+}
+
+bool has_references(std::span<const PolicyTable> tables) {
+  return std::ranges::any_of(tables, [](const PolicyTable& table) {
+    for (std::size_t i = 0; i < table.variants.size(); ++i)
+      if (heading_of(table, i) != table.variants[i]) return true;
+    return false;
+  });
+}
+
+Grid grid_of(const PolicyTable& table, GridFormat format) {
+  const std::size_t width = format == GridFormat::text ? mark_width(table) : 0;
+  Grid grid;
+  grid.columns = {{"jps", ""}, {"", "", false}};
+  for (std::size_t i = 0; i < table.variants.size(); ++i)
+    grid.columns.push_back({heading_of(table, i) + std::string(width, ' '), ""});
+  for (const PolicyTableRow& row : table.rows) add_row(grid, table, row, format, width);
+  return grid;
+}
+
+void print_one(const PolicyTable& table, GridFormat format, std::ostream& out) {
+  const std::string heading =
+      table.place.gpu + (table.place.settings.empty() ? "" : ", " + table.place.settings) + ": " +
+      table.figure + (table.unit.empty() ? "" : " [" + table.unit + ']') + ", " + table.place.kind;
+  out << (format == GridFormat::md ? "### " : "") << terminal_text(heading) << "\n\n";
+  print_grid(grid_of(table, format), format, out);
+  for (const auto* notes : {&table.sources, &table.remarks}) {
+    for (const std::string& note : *notes) {
+      out << '\n' << (notes == &table.sources ? "published: " : "") << terminal_text(note) << '\n';
+    }
+  }
+}
+
+Grid long_grid(std::span<const PolicyTable> tables) {
+  Grid grid;
+  for (const char* name : {"gpu", "settings", "kind", "jps", "variant", "metric", "unit", "repeats",
+                           "mean", "half_interval95", "ratio_to_fcfs", "standing", "published"})
+    grid.columns.push_back({name, ""});
+  for (const TailFigure& tail : kTailFigures)
+    grid.columns.push_back({std::string(tail.figure), ""});
+  const bool bounds = has_bounds(tables);
+  for (const char* name : {"bound", "certified_regret", "regret_to_best", "reference"})
+    if (bounds) grid.columns.push_back({name, ""});
+  for (const PolicyTable& table : tables) {
+    for (const PolicyTableRow& row : table.rows) {
+      for (std::size_t i = 0; i < row.entries.size(); ++i) {
+        const Rated& entry = row.entries[i];
+        grid.rows.push_back(
+            {table.place.gpu, table.place.settings, table.place.kind, row.jps, table.variants[i],
+             table.figure, table.unit, std::to_string(entry.mean.repeats),
+             exact_number(entry.mean.value), exact_number(half_interval(entry)),
+             exact_number(entry.over_fcfs.value), entry.standing, exact_number(entry.published)});
+        for (const Tail::Value& value : row.tails[i].values)
+          grid.rows.back().push_back(exact_number(value.s));
+        for (const double value : {entry.bound, entry.certified_regret(), entry.regret_to_best()})
+          if (bounds) grid.rows.back().push_back(exact_number(value));
+        if (bounds) grid.rows.back().push_back(entry.reference ? "yes" : "no");
+      }
+    }
+  }
+  return grid;
+}
+
+/// What the marks mean.
+void print_legend(std::span<const PolicyTable> tables, std::ostream& out) {
+  std::size_t most = 0;
+  std::string marks;
+  for (const PolicyTable& table : tables) {
+    for (const PolicyTableRow& row : table.rows) {
+      for (const Rated& entry : row.entries) {
+        most = std::max(most, entry.mean.repeats);
+        marks += entry.mark;
+      }
+    }
+  }
+  const std::size_t size_end = marks.find('G');
+  const std::string before_size = marks.substr(0, std::min(size_end, marks.size()));
+  const std::string size = before_size.substr(before_size.find_last_not_of("0123456789.") + 1);
+  const auto has = [&](char mark) { return marks.find(mark) != std::string::npos; };
+  out << '\n';
+  if (has('*') || has('=') || has('?')) {
+    out << "* best at its rate; = best, with others less than 1 % apart";
+    if (has('?')) out << "; ? undecided: the repeats do not tell it from the best (Holm, 5 %)";
+    if (size_end != std::string::npos)
+      out << "; *" << size << "G: best with " << size << " GiB of host memory";
+    out << '\n';
+  }
+  if (has_bounds(tables))
+    out << "/ bound: the policy's regret is at most this (certified); / best: it is at least this, "
+           "since the best policy here need not be optimal\n";
+  if (has_references(tables))
+    out << "(reference): knows the future; / best is over the best of the others, below 1 where a "
+           "reference is faster\n";
+  if (most < kFewestRepeats) {
+    out << "no interval (+-) below three repeats: set n = 3 or more in [repeat]\n";
+  } else {
+    out << "+- 95 % interval of the mean over the seeds (Student's t, unadjusted)\n";
+    const bool has_any = std::ranges::any_of(tables, [](const PolicyTable& table) {
+      return std::ranges::any_of(table.rows, has_ratios);
+    });
+    if (has_any) out << "/ fcfs: geometric mean over equal seeds\n";
+  }
+}
+
+PolicyTable make_table(const std::vector<const RateRow*>& rows, const std::string& figure,
+                       std::span<const Published> published, const CellBounds& bounds) {
+  PolicyTable table;
+  table.place = rows.front()->place;
+  table.figure = figure;
+  for (const RateRow* row : rows)
+    for (const PolicyCells& policy : row->policies) add_once(table.variants, policy.variant);
+  for (const RateRow* row : rows) {
+    const std::vector<Rated> rated = rate(*row, figure, published, table.sources, bounds);
+    PolicyTableRow& own = table.rows.emplace_back();
+    own.jps = row->jps;
+    for (const std::string& variant : table.variants) {
+      const PolicyCells* policy = row->find(variant);
+      own.entries.push_back(policy == nullptr
+                                ? Rated{}
+                                : rated[static_cast<std::size_t>(policy - &row->policies[0])]);
+      own.tails.push_back(policy == nullptr ? Tail{} : tail_of(*row, *policy));
+      if (table.unit.empty()) table.unit = own.entries.back().unit;
+    }
+    for (const std::string& remark : remarks_on(*row)) add_once(table.remarks, remark);
+    const std::string bracket = bracket_text(table.place, row->jps, rated);
+    if (!bracket.empty()) table.remarks.push_back(bracket);
+  }
+  return table;
+}
+
+}  // namespace
+
+void print_policy_tables(std::span<const PolicyTable> tables, GridFormat format,
+                         std::ostream& out) {
+  if (format == GridFormat::csv) return print_grid(long_grid(tables), format, out);
+  const char* gap = "";
+  for (const PolicyTable& table : tables) {
+    out << gap;
+    print_one(table, format, out);
+    gap = "\n";
+  }
+  print_legend(tables, out);
+}
+
+std::vector<PolicyTable> policy_tables(std::span<const RateRow> rows, const std::string& figure,
+                                       std::span<const Published> published,
+                                       const CellBounds& bounds) {
+  std::vector<std::vector<const RateRow*>> places;
+  for (const RateRow& row : rows) {
+    auto own = std::ranges::find(places, row.place,
+                                 [](const auto& known) { return known.front()->place; });
+    if (own == places.end()) own = places.emplace(places.end());
+    own->push_back(&row);
+  }
+  std::vector<PolicyTable> tables;
+  for (const auto& own : places) tables.push_back(make_table(own, figure, published, bounds));
+  return tables;
+}
+
+}  // namespace analysis
