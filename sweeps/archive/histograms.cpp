@@ -75,10 +75,15 @@ void write_histogram(hid_t hist, const Kind& kind, const std::vector<CellRecord>
 
 }  // namespace
 
-StepHistograms histograms_of(const Table& steps) {
+StepHistograms histograms_of(const Table& steps, RowRange rows) {
+  const auto own = [&](const auto& values) {
+    return std::span(values).subspan(static_cast<std::size_t>(rows.offset),
+                                     static_cast<std::size_t>(rows.rows));
+  };
   StepHistograms histograms;
-  for (const std::int32_t tok : steps.values<std::int32_t>("n_tok")) count(histograms, kTok, tok);
-  for (const double dur_s : steps.values<double>("dur_s")) count(histograms, kDur, dur_s);
+  for (const std::int32_t tok : own(steps.values<std::int32_t>("n_tok")))
+    count(histograms, kTok, tok);
+  for (const double dur_s : own(steps.values<double>("dur_s"))) count(histograms, kDur, dur_s);
   return histograms;
 }
 

@@ -8,7 +8,7 @@
 namespace sweep {
 
 /// Counts the steps of a table of steps.
-StepHistograms histograms_of(const Table& steps);
+StepHistograms histograms_of(const Table& steps, RowRange rows);
 
 /// /hist/step_tok and /hist/step_dur: edges[n + 1] and counts[cells, n].
 void write_histograms(hid_t file, const std::vector<CellRecord>& cells);

@@ -145,7 +145,8 @@ std::array<Table*, kCellTables.size()> ShardContents::tables() {
 
 void keep_level(ShardContents& cell, RecordLevel level) {
   if (cell.record.level <= level) return;
-  if (cell.result.steps.rows() > 0) cell.record.histograms = histograms_of(cell.result.steps);
+  const auto rows = static_cast<std::int64_t>(cell.result.steps.rows());
+  if (rows > 0) cell.record.histograms = histograms_of(cell.result.steps, {0, rows});
   for (Table* table : cell.tables()) {
     if (level_of_table(table->name) <= level) continue;
     for (Column& column : table->columns) column = without_rows(column);
@@ -197,7 +198,8 @@ ShardContents read_shard(const std::string& path, const std::string& key) {
   contents.result.figures = contents.record.figures;
   contents.result.notes = contents.record.notes;
   if (contents.record.level == RecordLevel::all)
-    contents.record.histograms = histograms_of(contents.result.steps);
+    contents.record.histograms = histograms_of(
+        contents.result.steps, {0, static_cast<std::int64_t>(contents.result.steps.rows())});
   return contents;
 }
 
@@ -221,18 +223,27 @@ CellRecord& ShardReader::record(const std::string& key) {
   return *reading(name_, [&] { return &find(records_, key); });
 }
 
-Table ShardReader::take(const std::string& key, std::size_t position) {
-  return reading(name_, [&] {
-    std::optional<Table>& kept = tables_[position];
-    if (!kept)
-      kept = read_whole_table(file_->get(), described_table(kCellTables[position]), threads_);
-    const RowRange own = find(records_, key).rows[position];
+std::pair<const Table&, RowRange> ShardReader::rows(const std::string& key, std::size_t position) {
+  const RowRange own = record(key).rows[position];
+  std::optional<Table>& kept = tables_[position];
+  reading(name_, [&] {
+    if (kept) return;
+    if (records_.size() == 1) tables_ = {};
+    kept = read_whole_table(file_->get(), described_table(kCellTables[position]), threads_);
     const auto rows = static_cast<std::int64_t>(kept->rows());
-    if (own.offset < 0 || own.rows < 0 || own.offset > rows - own.rows)
-      throw H5Error("its cells do not fit its table " + kept->name);
-    if (records_.size() == 1) return std::move(*std::exchange(kept, std::nullopt));
-    return rows_in(*kept, static_cast<std::size_t>(own.offset), static_cast<std::size_t>(own.rows));
+    for (const CellRecord& each : records_) {
+      const RowRange range = each.rows[position];
+      if (range.offset < 0 || range.rows < 0 || range.offset > rows - range.rows)
+        throw H5Error("its cells do not fit its table " + kept->name);
+    }
   });
+  return {*kept, own};
+}
+
+Table ShardReader::take(const std::string& key, std::size_t position) {
+  const auto [table, own] = rows(key, position);
+  if (records_.size() == 1) return std::move(*tables_[position]);
+  return rows_in(table, static_cast<std::size_t>(own.offset), static_cast<std::size_t>(own.rows));
 }
 
 std::vector<CellRecord> shard_records(const std::string& bytes, const std::string& name) {

@@ -1,6 +1,7 @@
 #pragma once
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "sweeps/archive/shard.hpp"
@@ -22,7 +23,10 @@ class ShardReader {
   std::vector<CellRecord>& records() { return records_; }
   /// Throws ArchiveDamaged if the shard does not have the cell.
   CellRecord& record(const std::string& key);
-  /// The cell's rows of a table, by its position in kCellTables; may be called once for each.
+  /// A table of all its cells, by its position in kCellTables, and which rows of it are the cell's.
+  /// Of a shard of one cell, the table before is given up.
+  std::pair<const Table&, RowRange> rows(const std::string& key, std::size_t position);
+  /// The cell's rows of a table; may be called once for each.
   Table take(const std::string& key, std::size_t position);
 
  private:
@@ -31,7 +35,7 @@ class ShardReader {
   FileIdentity identity_;
   std::optional<H5File> file_;
   std::vector<CellRecord> records_;
-  std::array<std::optional<Table>, kCellTables.size()> tables_;  // of several cells
+  std::array<std::optional<Table>, kCellTables.size()> tables_;
 };
 
 }  // namespace sweep

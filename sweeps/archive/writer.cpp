@@ -73,16 +73,18 @@ TableWriter::Stored& TableWriter::find_or_add(const Column& column) {
   return columns_.back();
 }
 
-RowRange TableWriter::append(const Table& rows, std::int32_t cell) {
-  const RowRange range{this->rows(), static_cast<std::int64_t>(rows.rows())};
-  for (const Column& column : rows.columns) {
+RowRange TableWriter::append(const Table& table, RowRange rows, std::int32_t cell) {
+  const RowRange range{this->rows(), rows.rows};
+  for (const Column& column : table.columns) {
     if (column.name == "cell") continue;
     Column& to = find_or_add(column).pending;
     to.enum_names = longer_of(to.enum_names, column.enum_names, column.name);
   }
   for (std::int64_t first = 0; first < range.rows;) {
     const std::int64_t count = std::min(range.rows - first, kFlushRows - pending_rows_);
-    append_slice(rows, {static_cast<std::size_t>(first), static_cast<std::size_t>(count)}, cell);
+    append_slice(table,
+                 {static_cast<std::size_t>(rows.offset + first), static_cast<std::size_t>(count)},
+                 cell);
     first += count;
     if (pending_rows_ >= kFlushRows) flush(kFlushRows);
   }
@@ -190,8 +192,12 @@ ArchiveWriter::ArchiveWriter(std::string path, int threads)
     tables_.emplace_back(file_.get(), described_table(table), threads);
 }
 
+void ArchiveWriter::append(CellRecord& cell, std::size_t table, const Table& from, RowRange rows) {
+  cell.rows[table] = tables_[table].append(from, rows, cell.index);
+}
+
 void ArchiveWriter::append(CellRecord& cell, std::size_t table, const Table& rows) {
-  cell.rows[table] = tables_[table].append(rows, cell.index);
+  append(cell, table, rows, {0, static_cast<std::int64_t>(rows.rows())});
 }
 
 void ArchiveWriter::append(CellRecord& cell, const ShardContents& contents) {

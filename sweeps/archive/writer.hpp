@@ -32,9 +32,10 @@ struct StoredColumn {
 class TableWriter {
  public:
   TableWriter(hid_t file, const Table& schema, int threads);
-  /// Returns where the rows will be. Adds columns that the table lacks; fills columns that `rows`
-  /// lacks with NaN, 0 or empty texts. Throws H5Error when the types of a column differ.
-  RowRange append(const Table& rows, std::int32_t cell);
+  /// Appends rows of a table; returns where they will be. Adds columns that the table lacks; fills
+  /// columns that `rows` lacks with NaN, 0 or empty texts. Throws H5Error when the types of a
+  /// column differ.
+  RowRange append(const Table& table, RowRange rows, std::int32_t cell);
   /// Writes the buffered rows, closes the table and describes its columns. Must be the last call.
   std::vector<StoredColumn> finish();
   std::int64_t rows() const { return stored_rows_ + pending_rows_; }
@@ -66,7 +67,8 @@ class ArchiveWriter {
  public:
   /// Throws H5Error when the path exists. `threads` pack columns.
   explicit ArchiveWriter(std::string path, int threads = 1);
-  /// Appends the rows of a table of kCellTables, and sets the cell's range in it.
+  /// Appends rows of a table of kCellTables, and sets the cell's range in it.
+  void append(CellRecord& cell, std::size_t table, const Table& from, RowRange rows);
   void append(CellRecord& cell, std::size_t table, const Table& rows);
   /// Appends all tables, and sets the cell's ranges and histograms.
   void append(CellRecord& cell, const ShardContents& contents);

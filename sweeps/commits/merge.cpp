@@ -149,10 +149,10 @@ void Archive::append_pending(CellRecord& cell, std::optional<ShardReader>& shard
     return;
   }
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
-    const Table rows = shard->take(cell.key, i);
-    if (rows.name == "steps" && cell.level == RecordLevel::all)
-      cell.histograms = histograms_of(rows);
-    writer.append(cell, i, rows);
+    const auto [table, rows] = shard->rows(cell.key, i);
+    if (table.name == "steps" && cell.level == RecordLevel::all)
+      cell.histograms = histograms_of(table, rows);
+    writer.append(cell, i, table, rows);
   }
 }
 

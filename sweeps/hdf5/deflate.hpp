@@ -12,8 +12,8 @@ std::size_t largest_deflated(std::size_t size);
 /// Returns the number of bytes written to `out`, 0 if they do not fit.
 std::size_t deflate_to(std::span<unsigned char> out, std::span<const char> bytes);
 
-/// False unless the bytes are a stream of exactly as many bytes as `out` has, with a correct
-/// checksum.
+/// False unless the bytes are a stream of exactly as many bytes as `out` has. Need not compare the
+/// stream's checksum: chunks have their own.
 bool inflate_to(std::span<char> out, std::span<const unsigned char> bytes);
 
 }  // namespace sweep

@@ -31,11 +31,13 @@ std::size_t deflate_to(std::span<unsigned char> out, std::span<const char> bytes
 }
 
 bool inflate_to(std::span<char> out, std::span<const unsigned char> bytes) {
+  constexpr std::size_t kHead = 2;  // of zlib's format
+  if (bytes.size() <= kHead) return false;
   inflate_state state;
   isal_inflate_init(&state);
-  state.crc_flag = ISAL_ZLIB;
-  state.next_in = const_cast<std::uint8_t*>(bytes.data());
-  state.avail_in = static_cast<std::uint32_t>(bytes.size());
+  state.crc_flag = ISAL_DEFLATE;
+  state.next_in = const_cast<std::uint8_t*>(bytes.data() + kHead);
+  state.avail_in = static_cast<std::uint32_t>(bytes.size() - kHead);
   state.next_out = reinterpret_cast<std::uint8_t*>(out.data());
   state.avail_out = static_cast<std::uint32_t>(out.size());
   return isal_inflate_stateless(&state) == ISAL_DECOMP_OK && state.avail_out == 0;
