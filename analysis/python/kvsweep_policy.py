@@ -313,7 +313,7 @@ def policy_class(path):
 
 
 def digest_of_imports(path):
-    """SHA-256 of the files below the plugin's folder that it has imported, by name and content; 0 where there are none."""
+    """SHA-256 of the files below the plugin's folder that it has imported, by name and content; blanks where there are none."""
     folder = os.path.join(os.path.dirname(path), "")
     files = {getattr(module, "__file__", None) for module in sys.modules.values()}
     files = sorted(each for each in files if each and each.startswith(folder) and os.path.isfile(each))
@@ -322,12 +322,12 @@ def digest_of_imports(path):
         with open(each, "rb") as file:
             content = file.read()
         digest.update(b"%s %d\n" % (os.fsencode(os.path.relpath(each, folder)), len(content)) + content)
-    return digest.digest() if files else bytes(digest.digest_size)
+    return (digest.hexdigest() if files else " " * 64).encode()
 
 
 def offers(policy, path):
     """What the other end must know of the class: which functions it has, its settings, and what it imports."""
-    has = bytes(name == "create" or getattr(policy, name) is not getattr(Policy, name) for name in FUNCTIONS)
+    has = bytes(getattr(policy, name) is not getattr(Policy, name) for name in FUNCTIONS[1:])
     return layout("iiqi").pack(bool(policy.rank_each_step), bool(policy.prefetch_ranks_host), policy.admission_period_ns,
                                bool(policy.admission_may_idle)) + has + digest_of_imports(path)
 

@@ -79,7 +79,7 @@ void try_out(const std::string& path, engine::Nanos most_loading) {
                      " while it is loaded (" + path + ')');
 }
 
-/// The same, once for each file.
+/// Tries each file once.
 void try_out_once(const std::string& path, engine::Nanos most_loading) {
   static std::mutex mutex;
   static std::map<std::string, sweep::FileIdentity> tried;
@@ -127,7 +127,7 @@ PluginLibrary::~PluginLibrary() = default;
 
 void* PluginLibrary::create(const kvsweep_setup& setup) {
   if (python_) {
-    python_->tell(0, setup);
+    python_->create(setup);
     return python_.get();
   }
   return table_.create != nullptr ? table_.create(&setup) : nullptr;

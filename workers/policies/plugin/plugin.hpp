@@ -44,7 +44,7 @@ class Plugin {
   } catch (...) {
     reject_answer(std::string("throws out of ") + name);
   }
-  /// The same, of a function that the plugin need not have.
+  /// Calls a function that the plugin need not have.
   template <class... Types, class... Given>
   void tell(const char* name, void (*function)(void*, Types...), Given&&... given) {
     if (function != nullptr) ask(name, function, std::forward<Given>(given)...);

@@ -1,23 +1,22 @@
 #include "workers/policies/plugin/python.hpp"
 
-#include <fcntl.h>
 #include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <array>
 #include <cerrno>
 #include <chrono>
 #include <csignal>
 #include <cstring>
 #include <sstream>
+#include <tuple>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 #include "workers/engine/base/errors.hpp"
-#include "workers/policies/plugin/python_module.hpp"
-#include "workers/policies/plugin/python_table.hpp"
 
 namespace policies {
 namespace {
@@ -35,6 +34,133 @@ constexpr const char* kStart =
 struct Head {
   std::uint32_t number, size;
 };
+
+template <class T>
+std::string_view bytes_of(const T* values, std::size_t count = 1) {
+  return {reinterpret_cast<const char*>(values), count * sizeof *values};
+}
+// All of their bytes are sent.
+static_assert(std::has_unique_object_representations_v<kvsweep_turn> &&
+              std::has_unique_object_representations_v<kvsweep_waiting> &&
+              std::has_unique_object_representations_v<kvsweep_program> &&
+              std::has_unique_object_representations_v<kvsweep_call> &&
+              std::has_unique_object_representations_v<kvsweep_gap_forecast> &&
+              sizeof(kvsweep_setup) == 2 * sizeof(int32_t) + 4 * sizeof(double) &&
+              sizeof(kvsweep_awaited) ==
+                  4 * (sizeof(int64_t) + sizeof(int32_t)) + 3 * sizeof(double));
+
+/// Takes values from an answer's bytes, one after the other.
+template <class T>
+void take(std::string_view& bytes, T* values, std::size_t count = 1) {
+  std::memcpy(values, bytes.data(), count * sizeof *values);
+  bytes.remove_prefix(count * sizeof *values);
+}
+
+constexpr std::size_t kNone = 99;  // arguments
+
+/// A function of the table, whose state is a PythonPolicy: sends what it is given, in order, and an
+/// array last and without its length; what pointers let it write comes back behind its result.
+/// `array` is the first argument that points to several values; the number of them follows.
+template <std::uint32_t number, std::size_t array, class Signature>
+struct Sent;
+template <std::uint32_t number, std::size_t array, class Result, class... Types>
+struct Sent<number, array, Result (*)(void*, Types...)> {
+  using Given = std::tuple<Types...>;
+
+  static constexpr bool is_pointer[] = {std::is_pointer_v<Types>...};
+  static constexpr std::size_t length_at() {
+    std::size_t at = array;
+    while (at < sizeof...(Types) && is_pointer[at]) ++at;
+    return at;
+  }
+  template <std::size_t i>
+  static std::size_t count(const Given& given) {
+    if constexpr (i >= array && i < length_at())
+      return static_cast<std::size_t>(std::get<length_at()>(given));
+    else
+      return 1;
+  }
+  template <std::size_t i>
+  static void add(std::string& values, std::string_view& last, const Given& given) {
+    const auto& value = std::get<i>(given);
+    if constexpr (!is_pointer[i]) {
+      if (i != length_at()) values += bytes_of(&value);
+    } else if constexpr (std::is_const_v<std::remove_reference_t<decltype(*value)>>) {
+      const std::string_view bytes = bytes_of(value, count<i>(given));
+      i >= array ? void(last = bytes) : void(values += bytes);
+    }
+  }
+  template <std::size_t i>
+  static constexpr bool is_written =
+      is_pointer[i] && !std::is_const_v<std::remove_pointer_t<std::tuple_element_t<i, Given>>>;
+  template <std::size_t i>
+  static std::size_t written_bytes(const Given& given) {
+    if constexpr (is_written<i>)
+      return count<i>(given) * sizeof *std::get<i>(given);
+    else
+      return 0;
+  }
+  template <std::size_t i>
+  static void write(std::string_view& answer, const Given& given) {
+    if constexpr (is_written<i>) take(answer, std::get<i>(given), count<i>(given));
+  }
+
+  template <std::size_t... i>
+  static Result ask(PythonPolicy& python, const Given& given, std::index_sequence<i...>) {
+    std::string values;
+    std::string_view last;
+    (add<i>(values, last, given), ...);
+    python.tell(number, values, last);
+    constexpr bool is_void = std::is_void_v<Result>;
+    std::conditional_t<is_void, char, Result> result{};
+    if constexpr (!is_void || (is_written<i> || ...)) {
+      std::string_view answer = python.answer((is_void ? 0 : sizeof result) +
+                                              (std::size_t{0} + ... + written_bytes<i>(given)));
+      if constexpr (!is_void) take(answer, &result);
+      (write<i>(answer, given), ...);
+    }
+    if constexpr (!is_void) return result;
+  }
+  static Result call(void* state, Types... given) {
+    return ask(*static_cast<PythonPolicy*>(state), {given...}, std::index_sequence_for<Types...>());
+  }
+};
+
+template <auto member, std::size_t array = kNone>
+struct Row {};
+using T = kvsweep_policy;
+/// The functions by their number in kvsweep_policy.py, from 1.
+using Rows =
+    std::tuple<Row<&T::on_arrival>, Row<&T::on_turn_end>, Row<&T::rank_turn>,
+               Row<&T::choose_victim, 0>, Row<&T::admit, 0>, Row<&T::on_program_end>,
+               Row<&T::retain>, Row<&T::time_to_live>, Row<&T::forecast_tool>, Row<&T::learn_tool>,
+               Row<&T::returns_by>, Row<&T::can_predict>, Row<&T::score_prefetch>,
+               Row<&T::rank_block>, Row<&T::on_computed>, Row<&T::on_hit>, Row<&T::on_released, 2>,
+               Row<&T::on_freed>, Row<&T::on_used>, Row<&T::on_evicted>, Row<&T::host_victim>,
+               Row<&T::on_host_pool>, Row<&T::on_host_stored>, Row<&T::on_host_gone>,
+               Row<&T::on_host_held>, Row<&T::on_host_turn, 1>>;
+constexpr std::size_t kFunctions = std::tuple_size_v<Rows>;
+/// What a class says that it offers: settings, whether it has each function, and a digest.
+constexpr std::size_t kSettings = 20, kDigest = 64, kOffers = kSettings + kFunctions + kDigest;
+
+template <std::uint32_t number, auto member, std::size_t array>
+void fill(kvsweep_policy& table, Row<member, array> /*row*/) {
+  using Signature = std::remove_reference_t<decltype(table.*member)>;
+  table.*member = Sent<number, array, Signature>::call;
+}
+
+template <std::size_t... i>
+kvsweep_policy table_of(std::string_view offers, std::index_sequence<i...>) {
+  kvsweep_policy table{};
+  table.version = KVSWEEP_POLICY_VERSION;
+  table.size = sizeof table;
+  take(offers, &table.rank_each_step);
+  take(offers, &table.prefetch_ranks_host);
+  take(offers, &table.admission_period_ns);
+  take(offers, &table.admission_may_idle);
+  ((offers[i] != 0 ? fill<i + 1>(table, std::tuple_element_t<i, Rows>()) : void()), ...);
+  return table;
+}
 
 /// The environment, with hashes of text that are the same in every run.
 std::vector<std::string> environment() {
@@ -86,9 +212,10 @@ PythonPolicy::PythonPolicy(const std::string& path, engine::Nanos most_loading) 
     process_ = start_python(path, ends[1]);
     close(ends[1]);
     await_first(most_loading);
-    const auto offers = answer(kPythonOffers);
-    table_ = python_table(offers);
-    imported_ = imported_digest(offers);
+    const std::string_view offers = answer(kOffers);
+    table_ = table_of(offers, std::make_index_sequence<kFunctions>());
+    imported_ = offers.substr(kOffers - kDigest);
+    imported_.resize(imported_.find_last_not_of(' ') + 1);
     serves_ = true;
   } catch (...) {
     if (process_ == -1) close(ends[1]);
@@ -123,10 +250,12 @@ void PythonPolicy::fail(const std::string& what) const {
   throw InputError((serves_ ? "policy.plugin " : "") + what + " (" + path_ + ')');
 }
 
-void PythonPolicy::begin(std::uint32_t function, std::size_t size) {
+void PythonPolicy::create(const kvsweep_setup& setup) { tell(0, bytes_of(&setup)); }
+
+void PythonPolicy::tell(std::uint32_t function, std::string_view values, std::string_view last) {
   if (unsent_.size() >= kSendFrom) send_all();
-  const Head head{function, static_cast<std::uint32_t>(size)};
-  append(bytes_of(head));
+  const Head head{function, static_cast<std::uint32_t>(values.size() + last.size())};
+  for (const std::string_view part : {bytes_of(&head), values, last}) unsent_ += part;
 }
 
 void PythonPolicy::send_all() {
@@ -148,7 +277,7 @@ void PythonPolicy::receive(void* to, std::size_t size) {
   }
 }
 
-std::span<const std::byte> PythonPolicy::answer(std::size_t size) {
+std::string_view PythonPolicy::answer(std::size_t size) {
   send_all();
   Head head{};
   receive(&head, sizeof head);
@@ -158,7 +287,7 @@ std::span<const std::byte> PythonPolicy::answer(std::size_t size) {
   if (head.size != size)
     fail("answers with " + std::to_string(head.size) + " bytes in place of " +
          std::to_string(size));
-  return std::as_bytes(std::span(answer_));
+  return answer_;
 }
 
 void PythonPolicy::fail_with_end() {

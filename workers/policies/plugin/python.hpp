@@ -1,14 +1,16 @@
 #pragma once
 // Private to this room: a policy as a Python class.
 #include <cstdint>
-#include <memory>
-#include <span>
 #include <string>
+#include <string_view>
 
 #include "workers/engine/base/clock.hpp"
 #include "workers/policies/plugin/kvsweep_policy.h"
 
 namespace policies {
+
+/// The text of analysis/python/kvsweep_policy.py.
+std::string_view python_module();
 
 /// "is not loaded within 30 s"
 std::string not_loaded_within(engine::Nanos most);
@@ -28,35 +30,16 @@ class PythonPolicy {
   /// SHA-256 of what the file has imported from its folder, in hexadecimal digits; may be empty.
   const std::string& imported() const { return imported_; }
 
+  /// Begins a cell, with a new object of the class.
+  void create(const kvsweep_setup& setup);
+
   /// Sends the call of a function, by its number in kvsweep_policy.py, with the bytes of its
   /// arguments. Calls without an answer are sent together with the next that has one.
-  template <class... Parts>
-  void tell(std::uint32_t function, const Parts&... parts) {
-    begin(function, (std::size_t{0} + ... + bytes_of(parts).size()));
-    (append(bytes_of(parts)), ...);
-  }
-  /// The same, and returns the answer's bytes, of which there must be `size`. Valid until the next
-  /// call.
-  template <class... Parts>
-  std::span<const std::byte> ask(std::uint32_t function, std::size_t size, const Parts&... parts) {
-    tell(function, parts...);
-    return answer(size);
-  }
+  void tell(std::uint32_t function, std::string_view values, std::string_view last = {});
+  /// The bytes that answer the last call, of which there must be `size`. Valid until the next call.
+  std::string_view answer(std::size_t size);
 
  private:
-  template <class T>
-  static std::span<const std::byte> bytes_of(const T& value) {
-    if constexpr (requires { std::as_bytes(std::span(value)); }) {
-      return std::as_bytes(std::span(value));
-    } else {
-      return std::as_bytes(std::span(&value, 1));
-    }
-  }
-  void begin(std::uint32_t function, std::size_t size);
-  void append(std::span<const std::byte> bytes) {
-    unsent_.append(reinterpret_cast<const char*>(bytes.data()), bytes.size());
-  }
-  std::span<const std::byte> answer(std::size_t size);
   void send_all();
   void receive(void* to, std::size_t size);
   void end();
