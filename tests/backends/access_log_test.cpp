@@ -6,6 +6,7 @@
 #include <numeric>
 #include <set>
 
+#include "tests/backends/access_check.hpp"
 #include "tests/support/catch.hpp"
 #include "workers/backends/background.hpp"
 #include "workers/engine/base/errors.hpp"
@@ -28,7 +29,8 @@ class DecodeStep {
       : log({.layers = IndexRanges::parse("0"),
              .heads = options.heads,
              .steps = options.steps,
-             .max_records = options.max_records},
+             .max_records = options.max_records,
+             .check = check_accesses},
             {.block_size = kBlock, .kv_heads = 1}, 2, 100) {
     for (const std::uint32_t block : {5u, 9u, 7u})
       request_.blocks.push_back(engine::BlockId{block});

@@ -4,6 +4,7 @@
 #include <optional>
 #include <set>
 
+#include "tests/backends/access_check.hpp"
 #include "tests/cpu/hand_plan.hpp"
 #include "tests/support/catch.hpp"
 #include "workers/backends/cpu/cpu_backend.hpp"
@@ -52,7 +53,7 @@ class TwoSteps {
 };
 
 AccessLogOptions layers(const std::string& layers) {
-  return {.layers = IndexRanges::parse(layers)};
+  return backends::checked({.layers = IndexRanges::parse(layers)});
 }
 
 /// Slots accessed, by step, row and kind.

@@ -148,7 +148,7 @@ std::optional<ExpectedStep> AccessLog::begin_step(const engine::StepPlan& plan) 
 }
 
 void AccessLog::add(const ExpectedStep& expected, std::span<const AccessSegment> segments) {
-  check_accesses(expected, pattern_, parts_, segments);
+  if (options_.check) options_.check(expected, pattern_, parts_, segments);
   const std::size_t before = accesses_.size();
   add_accesses(expected, segments);
   const auto found = static_cast<std::int64_t>(accesses_.size() - before);

@@ -4,8 +4,8 @@
 #include <span>
 #include <vector>
 
-#include "workers/backends/access_check.hpp"
 #include "workers/backends/access_log_options.hpp"
+#include "workers/backends/expected_accesses.hpp"
 #include "workers/engine/base/clock.hpp"
 
 namespace backends {
@@ -67,7 +67,7 @@ struct KernelRun {
   std::uint64_t begin, end;
 };
 
-/// Log of the accesses of a cell's kernels to the KV cache: decides which steps are logged, checks
+/// Log of the accesses of a cell's kernels to the KV cache: decides which steps are logged, counts
 /// the records that arrive, and interleaves them. A backend fills it with begin_step() and,
 /// possibly on another thread, add().
 class AccessLog {
@@ -83,7 +83,7 @@ class AccessLog {
   /// Whether the step is logged. Must be called once for each step, in order. Fast, since a device
   /// waits for it. expect_accesses() computes the expected records.
   bool admit(const engine::StepPlan& plan);
-  /// The same, but returns the expected records; empty optional when the step is not logged.
+  /// Admits the step and returns the expected records; empty optional when the step is not logged.
   std::optional<ExpectedStep> begin_step(const engine::StepPlan& plan);
   /// Throws AccessMismatch.
   void add(const ExpectedStep& expected, std::span<const AccessSegment> segments);

@@ -1,11 +1,18 @@
 #pragma once
 #include <cstdint>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
 
 #include "kernels/access_log.hpp"
 
 namespace backends {
+
+struct AccessPattern;
+struct AccessSegment;
+struct ExpectedStep;
+struct LoggedParts;
 
 /// A selection of numbers as a user writes it: "all", or numbers and ranges, "0,4,8-11".
 class IndexRanges {
@@ -33,6 +40,10 @@ struct AccessLogOptions {
   IndexRanges layers = {}, heads = {}, steps = {};
   std::int64_t max_records = 20'000'000;  // logging stops before the step that would exceed it
   bool fence_writes = false;  // time a fence after each write, which changes what is measured
+  /// Judges a step's records beyond their number, and throws AccessMismatch; for tests.
+  std::function<void(const ExpectedStep&, const AccessPattern&, const LoggedParts&,
+                     std::span<const AccessSegment>)>
+      check = {};
 };
 
 }  // namespace backends

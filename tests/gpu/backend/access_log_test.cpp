@@ -1,7 +1,8 @@
-// The device's access log. AccessLog checks every step against the schedule when the step is added,
-// so a log that finishes is complete.
+// The device's access log. Every step is checked against the schedule when it is added, so a log
+// that finishes is complete.
 #include <set>
 
+#include "tests/backends/access_check.hpp"
 #include "tests/gpu/backend/gpu_world.hpp"
 #include "workers/backends/cuda/cuda_copier.hpp"
 #include "workers/engine/base/clock.hpp"
@@ -70,7 +71,7 @@ TEST_CASE("a device's access log is whole, and changes nothing of what is comput
         backends::CudaCellOptions options = small_cell(kBlocks, block_size);
         options.prefill_attention = prompts;
         const Outcome plain = serve(weights, options);
-        options.access_log.emplace();
+        options.access_log = backends::checked();
         options.access_log->fence_writes = fence;
         const Outcome logged = serve(weights, options);
         CHECK(logged.sampled == plain.sampled);
@@ -87,7 +88,7 @@ TEST_CASE("the log of a short prompt and a decode is whole", "[gpu]") {
   NEEDS_DEVICE;
   const auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));
   backends::CudaCellOptions options = small_cell(2);
-  options.access_log.emplace();
+  options.access_log = backends::checked();
   const auto backend = make_backend(weights, options);
   backend->start_access_log(3);
   const engine::WallClock clock;
@@ -105,7 +106,7 @@ TEST_CASE("a device logs the steps, layers and heads that were asked for", "[gpu
   NEEDS_DEVICE;
   const auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));
   backends::CudaCellOptions options = small_cell(kBlocks);
-  options.access_log.emplace();
+  options.access_log = backends::checked();
   const std::size_t all = serve(weights, options).accesses;
   options.access_log->heads = IndexRanges::parse("0");
   const std::size_t heads = static_cast<std::size_t>(weights.config().shape.kv_heads);
