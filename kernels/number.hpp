@@ -30,9 +30,8 @@ inline float to_float(F16 x) {
   const std::uint32_t sign = (x.bits & 0x8000u) << 16;
   const std::uint32_t magnitude = x.bits & 0x7fffu;
   if (magnitude >= 0x7c00) return float_of(sign | 0x7f800000u | (magnitude & 0x3ffu) << 13);
-  if (magnitude >= 0x0400) return float_of(sign | ((magnitude << 13) + (112u << 23)));
-  const float subnormal = static_cast<float>(magnitude) * 0x1p-24f;
-  return sign != 0 ? -subnormal : subnormal;
+  // The exponent's bias differs by 112; as a factor, that also gives subnormals their value.
+  return float_of(sign | bits_of(float_of(magnitude << 13) * 0x1p112f));
 }
 
 /// Conversions round to nearest, ties to even. NaN stays NaN; a magnitude beyond the range becomes

@@ -1,5 +1,7 @@
 
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <random>
 
@@ -8,6 +10,11 @@
 #include "workers/model/convert.hpp"
 
 namespace {
+
+float from_bf16(std::uint16_t bits) { return kernels::to_float(kernels::Bf16{bits}); }
+float from_f16(std::uint16_t bits) { return kernels::to_float(kernels::F16{bits}); }
+std::uint16_t to_bf16(float value) { return kernels::from_float<kernels::Bf16>(value).bits; }
+std::uint16_t to_f16(float value) { return kernels::from_float<kernels::F16>(value).bits; }
 
 constexpr float kInfinity = std::numeric_limits<float>::infinity();
 
@@ -38,13 +45,13 @@ float random_float(std::mt19937_64& random) {
 TEST_CASE("every half has the value that its definition gives, and comes back from float32") {
   for (int i = 0; i < 0x10000; ++i) {
     const auto bits = static_cast<std::uint16_t>(i);
-    const float value = model::from_f16(bits);
+    const float value = from_f16(bits);
     if (std::isnan(half_value(bits))) {
       REQUIRE(std::isnan(value));
-      REQUIRE(std::isnan(model::from_f16(model::to_f16(value))));
+      REQUIRE(std::isnan(from_f16(to_f16(value))));
     } else {
       REQUIRE(value == half_value(bits));
-      REQUIRE(model::to_f16(value) == bits);
+      REQUIRE(to_f16(value) == bits);
     }
   }
 }
@@ -52,36 +59,36 @@ TEST_CASE("every half has the value that its definition gives, and comes back fr
 TEST_CASE("every bfloat16 comes back from float32") {
   for (int i = 0; i < 0x10000; ++i) {
     const auto bits = static_cast<std::uint16_t>(i);
-    const float value = model::from_bf16(bits);
+    const float value = from_bf16(bits);
     if (std::isnan(value))
-      REQUIRE(std::isnan(model::from_bf16(model::to_bf16(value))));
+      REQUIRE(std::isnan(from_bf16(to_bf16(value))));
     else
-      REQUIRE(model::to_bf16(value) == bits);
+      REQUIRE(to_bf16(value) == bits);
   }
 }
 
 TEST_CASE("float32 rounds to the nearest bfloat16, ties to even") {
-  CHECK(model::to_bf16(1.00390625f) == 0x3f80);  // halfway between 1 and 1.0078125
-  CHECK(model::to_bf16(1.01171875f) == 0x3f82);  // halfway, the even one is above
-  CHECK(model::to_bf16(3.4e38f) == 0x7f80);      // beyond the largest
+  CHECK(to_bf16(1.00390625f) == 0x3f80);  // halfway between 1 and 1.0078125
+  CHECK(to_bf16(1.01171875f) == 0x3f82);  // halfway, the even one is above
+  CHECK(to_bf16(3.4e38f) == 0x7f80);      // beyond the largest
   std::mt19937_64 random(1);
   for (int i = 0; i < support::scaled(200'000); ++i) {
     const float value = std::abs(random_float(random));
     if (!(value < 3e38f)) continue;
     const auto below = static_cast<std::uint16_t>(std::bit_cast<std::uint32_t>(value) >> 16);
     CAPTURE(value);
-    REQUIRE(model::to_bf16(value) == nearest(value, below, model::from_bf16));
-    REQUIRE(model::to_bf16(-value) == (model::to_bf16(value) | 0x8000));
+    REQUIRE(to_bf16(value) == nearest(value, below, from_bf16));
+    REQUIRE(to_bf16(-value) == (to_bf16(value) | 0x8000));
   }
 }
 
 TEST_CASE("float32 rounds to the nearest half, ties to even, through subnormals to zero") {
-  CHECK(model::to_f16(65519.99f) == 0x7bff);
-  CHECK(model::to_f16(65520.0f) == 0x7c00);  // infinity
-  CHECK(model::to_f16(-kInfinity) == 0xfc00);
-  CHECK(model::to_f16(std::ldexp(1.0f, -25)) == 0);  // halfway to the smallest subnormal
-  CHECK(model::to_f16(std::ldexp(1.01f, -25)) == 1);
-  CHECK(model::to_f16(-0.0f) == 0x8000);
+  CHECK(to_f16(65519.99f) == 0x7bff);
+  CHECK(to_f16(65520.0f) == 0x7c00);  // infinity
+  CHECK(to_f16(-kInfinity) == 0xfc00);
+  CHECK(to_f16(std::ldexp(1.0f, -25)) == 0);  // halfway to the smallest subnormal
+  CHECK(to_f16(std::ldexp(1.01f, -25)) == 1);
+  CHECK(to_f16(-0.0f) == 0x8000);
   std::mt19937_64 random(2);
   std::uniform_real_distribution<float> exponent(-27, 16);
   for (int i = 0; i < support::scaled(200'000); ++i) {
@@ -92,7 +99,7 @@ TEST_CASE("float32 rounds to the nearest half, ties to even, through subnormals 
       if (half_value(static_cast<std::uint16_t>(below + step)) <= value)
         below = static_cast<std::uint16_t>(below + step);
     CAPTURE(value);
-    REQUIRE(model::to_f16(value) == nearest(value, below, half_value));
+    REQUIRE(to_f16(value) == nearest(value, below, half_value));
   }
 }
 

@@ -1,7 +1,10 @@
 #pragma once
+#include <algorithm>
+#include <array>
 #include <cstdint>
 #include <filesystem>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "workers/model/shape.hpp"
@@ -17,8 +20,15 @@ enum class Architecture : std::uint8_t {
 /// Type of weights, activations and KV in memory. Arithmetic is float32.
 enum class DType : std::uint8_t { f32, bf16, f16 };
 constexpr int size_of(DType type) { return type == DType::f32 ? 4 : 2; }
-/// "float32", "bfloat16", "float16": the names of a checkpoint's configuration.
-std::string to_text(DType type);
+/// By their numbers, as a checkpoint's configuration names them.
+inline constexpr std::array<std::string_view, 3> kDTypeNames = {"float32", "bfloat16", "float16"};
+inline std::string to_text(DType type) {
+  return std::string(kDTypeNames[static_cast<std::size_t>(type)]);
+}
+/// The type of one of these names.
+constexpr DType dtype_named(std::string_view name) {
+  return static_cast<DType>(std::ranges::find(kDTypeNames, name) - kDTypeNames.begin());
+}
 
 /// How rotary frequencies are scaled beyond the context that the model was trained on.
 struct RopeScaling {

@@ -14,23 +14,14 @@ namespace {
 constexpr float kBiasAmplitude = 0.1f;
 constexpr double kHeadGain = 4;  // standard deviation of the logits
 
-template <class Scalar, class Value>
-void fill(std::span<std::byte> out, const Value& value) {
-  auto* const elements = reinterpret_cast<Scalar*>(out.data());
-  const std::size_t count = out.size() / sizeof(Scalar);
-  for (std::size_t i = 0; i < count; ++i) elements[i] = value(i);
-}
-
 template <class Value>
 void fill_as(DType type, std::span<std::byte> out, const Value& value) {
-  switch (type) {
-    case DType::f32:
-      return fill<float>(out, value);
-    case DType::bf16:
-      return fill<std::uint16_t>(out, [&](std::size_t i) { return to_bf16(value(i)); });
-    case DType::f16:
-      return fill<std::uint16_t>(out, [&](std::size_t i) { return to_f16(value(i)); });
-  }
+  with_scalar(type, [&](auto scalar) {
+    using Scalar = decltype(scalar);
+    auto* const elements = reinterpret_cast<Scalar*>(out.data());
+    const std::size_t count = out.size() / sizeof(Scalar);
+    for (std::size_t i = 0; i < count; ++i) elements[i] = kernels::from_float<Scalar>(value(i));
+  });
 }
 
 class RandomWeights : public WeightSource {

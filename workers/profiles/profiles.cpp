@@ -208,12 +208,6 @@ model::Architecture read_architecture(ProfileReader& in) {
                                                                 : model::Architecture::opt;
 }
 
-model::DType read_dtype(ProfileReader& in) {
-  const std::string name = in.choice("dtype", {"float32", "bfloat16", "float16"});
-  if (name == "float32") return model::DType::f32;
-  return name == "bfloat16" ? model::DType::bf16 : model::DType::f16;
-}
-
 /// The table [rope]: what the kind of scaling needs, and nothing else.
 void read_rope(ProfileReader& in, model::ModelConfig& config) {
   using Kind = model::RopeScaling::Kind;
@@ -323,7 +317,8 @@ model::ModelConfig load_model_config(const fs::path& dir, const std::string& nam
   model::ModelConfig config;
   config.shape = read_shape(in, name);
   config.architecture = read_architecture(in);
-  config.dtype = read_dtype(in);
+  config.dtype = model::dtype_named(
+      in.choice("dtype", {model::kDTypeNames.begin(), model::kDTypeNames.end()}));
   config.norm_eps = in.number("norm_eps", 1e-12, 1e-2);
   if (config.architecture == model::Architecture::llama) read_rope(in, config);
   in.reject_unknown();

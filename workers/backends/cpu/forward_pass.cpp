@@ -6,6 +6,7 @@
 
 #include "kernels/reference/kv_blocks.hpp"
 #include "kernels/reference/layers.hpp"
+#include "workers/model/convert.hpp"
 
 namespace backends {
 namespace reference = kernels::reference;
@@ -98,7 +99,7 @@ void ForwardPass::attention(const model::LayerParameters& layer, int number,
                     shape.heads + shape.kv_heads, shape.head_dim);
   }
   attended_.resize(elements(tokens, shape.heads * shape.head_dim));
-  with_kv_type(arena_.type(), [&](auto kv) {
+  model::with_scalar(arena_.type(), [&](auto kv) {
     append<decltype(kv)>(number, log);
     paged_attention<decltype(kv)>(number, log);
   });

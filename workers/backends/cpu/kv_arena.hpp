@@ -5,7 +5,6 @@
 #include <span>
 
 #include "kernels/kv_layout.hpp"
-#include "kernels/number.hpp"
 #include "workers/model/config.hpp"
 
 namespace backends {
@@ -39,18 +38,5 @@ class KvArena {
   int num_blocks_;
   std::unique_ptr<std::byte[]> bytes_;
 };
-
-/// Calls `use` with a value of the C++ type of `type`.
-template <class Use>
-void with_kv_type(model::DType type, const Use& use) {
-  switch (type) {
-    case model::DType::f32:
-      return use(float{});
-    case model::DType::bf16:
-      return use(kernels::Bf16{});
-    case model::DType::f16:
-      return use(kernels::F16{});
-  }
-}
 
 }  // namespace backends
