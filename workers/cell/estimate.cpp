@@ -132,8 +132,8 @@ double busy_seconds(const ExperimentConfig& config, const CellEstimate& estimate
 
 double stored_bytes(const ExperimentConfig& config, const CellEstimate& estimate,
                     sweep::RecordLevel level) {
-  // Of a row, compressed: docs/performance.md#what-a-record-level-saves. Measured times compress
-  // less than modelled ones.
+  // Bytes of a compressed row: docs/performance.md#what-a-record-level-saves. Measured times
+  // compress less than modelled ones.
   constexpr double kCell = 1300, kJob = 50, kTurn = 80, kEventsOfTurn = 60, kShare = 2;
   const double step = config.backend == "sim" ? 18 : 50;
   double bytes = kCell;

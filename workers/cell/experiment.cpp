@@ -40,7 +40,7 @@ double prefill_seconds(const backends::CostModel& model, int tokens, int budget)
   return seconds;
 }
 
-/// Of the job's turns from this one on.
+/// The work of the job's turns from this one on.
 policies::Work work_from(const workload::Job& job, std::size_t turn) {
   policies::Work work;
   for (; turn < job.turns.size(); ++turn)
@@ -275,7 +275,7 @@ const Demand& WorkloadCache::demand() {
 
 namespace {
 
-/// Of recorded jobs: which of them were left out, and what their converter assumed.
+/// Says which recorded jobs were left out, and what their converter assumed.
 void add_origin(const Load& load, sweep::CellResult& result) {
   if (!load.curation.empty()) result.notes.push_back({"curation", load.curation});
   if (!load.workload.assumed.empty()) result.notes.push_back({"assumed", load.workload.assumed});
@@ -349,6 +349,25 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
                                  const RunHooks& hooks) {
   Executor executor;
   return run_experiment(config, workloads, executor, hooks);
+}
+
+Demand demand_of(const workload::Workload& workload) {
+  Demand sum;
+  for (const workload::Job& job : workload.jobs) {
+    int before = 0;
+    for (std::size_t i = 0; i < job.turns.size(); ++i) {
+      const workload::Turn& turn = job.turns[i];
+      const int computed = turn.reused_tokens < 0 ? before : workload::computed_before(job, i);
+      sum.prompt += turn.prompt_tokens;
+      sum.new_tokens += turn.prompt_tokens - computed;
+      sum.output += turn.output_tokens;
+      sum.gaps_s += engine::to_seconds(turn.gap);
+      sum.turns += 1;
+      before = turn.prompt_tokens + turn.output_tokens;
+    }
+  }
+  sum.context = sum.prompt / std::max(1.0, sum.turns);
+  return sum;
 }
 
 }  // namespace worker

@@ -9,7 +9,6 @@
 #include "workers/backends/access_log_options.hpp"
 #include "workers/backends/sim/gpu_profile.hpp"
 #include "workers/backends/sim/link_copier.hpp"
-#include "workers/cell/demand.hpp"
 #include "workers/cell/progress.hpp"
 #include "workers/cell/transformer.hpp"
 #include "workers/engine/base/errors.hpp"
@@ -24,6 +23,17 @@
 #include "workers/workload/trace/play.hpp"
 
 namespace worker {
+
+/// Sums over all turns of a workload, tokens.
+struct Demand {
+  double prompt = 0;      // prefilled tokens if nothing is reused
+  double new_tokens = 0;  // prefilled tokens if everything is reused
+  double output = 0;
+  double context = 0;  // mean over turns
+  double gaps_s = 0;
+  double turns = 0;
+};
+Demand demand_of(const workload::Workload& workload);
 
 class Executor;
 
@@ -107,7 +117,7 @@ class WorkloadCache {
   /// The load is valid until the next call. Throws InputError, also when a context exceeds
   /// `max_model_len`.
   Load load(const WorkloadConfig& config, int max_model_len);
-  /// Of the workload of the last load().
+  /// What the workload of the last load() demands.
   const Demand& demand();
 
  private:
@@ -128,7 +138,7 @@ class WorkloadCache {
 /// requested.
 sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& workloads,
                                  Executor& executor, const RunHooks& hooks = {});
-/// The same with an executor of its own.
+/// Runs it with an executor of its own.
 sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& workloads,
                                  const RunHooks& hooks = {});
 
