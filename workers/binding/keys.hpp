@@ -13,10 +13,26 @@
 #include <vector>
 
 #include "sweeps/spec/params.hpp"
-#include "workers/binding/key_condition.hpp"
 #include "workers/cell/experiment.hpp"
+#include "workers/policies/estimators/condition.hpp"
 
 namespace worker {
+
+using policies::Condition;
+
+/// The value under a key, its default included; null where it has none.
+using ValueOf = std::function<const sweep::Value*(const std::string& key)>;
+
+bool holds(const Condition& condition, const ValueOf& value_of);
+/// Ignores the clauses that look at `key` itself.
+bool holds_beside(const std::string& key, const Condition& condition, const ValueOf& value_of);
+/// Whether clauses about the backend alone rule this one out.
+bool rules_out_backend(const Condition& condition, const std::string& backend);
+/// "policy.retention is pin or infercept and engine.emulate is not set"; empty where the key always
+/// counts.
+std::string in_words(const Condition& condition);
+/// The tests of a condition that hold, in words.
+std::string reasons(const Condition& condition, const ValueOf& value_of);
 
 /// Puts a key's value where an experiment has it.
 using Store = void (*)(ExperimentConfig& config, const sweep::Value& value);

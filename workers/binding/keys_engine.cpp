@@ -105,7 +105,7 @@ std::vector<Key> rows_of_pool() {
 
 std::vector<Key> rows_of_forward() {
   return {
-      {"engine.dtype", OneOf{{"float32", "bfloat16", "float16"}},
+      {"engine.dtype", OneOf{{model::kDTypeNames.begin(), model::kDTypeNames.end()}},
        computed("float32 on cpu, the model's on cuda"), is_not("backend", "sim"),
        "Type of weights and KV; on cuda the model's own and no other."},
       {"engine.debug", Flag{}, value("false"), is_not("backend", "sim"),

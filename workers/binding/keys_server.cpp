@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "workers/binding/key_rows.hpp"
 
 namespace worker {
@@ -10,16 +12,32 @@ void in_server(C& config, const Value& value) {
   assign((*config.server).*member, value);
 }
 
+using Server = server::ServerConfig;
+
+/// Stores what stands for a word, in the order of an enumeration from 0.
+template <auto member>
+void word_in_server(C& config, const Value& value, std::initializer_list<const char*> words) {
+  auto& field = (*config.server).*member;
+  const auto at =
+      std::ranges::find_if(words, [&](const char* each) { return is_word(value, each); });
+  field = static_cast<std::remove_reference_t<decltype(field)>>(at - words.begin());
+}
+
 std::vector<Key> rows_of_start() {
   return {
       {"server.kind", OneOf{{"vllm", "sglang", "llamacpp", "openai"}}, required(), kOnServer,
        "What the server speaks; openai is what all servers of the OpenAI API have in common "
-       "(docs/servers.md)."},
+       "(docs/servers.md).",
+       [](C& config, const Value& value) {
+         in_server<&Server::kind_name>(config, value);
+         word_in_server<&Server::kind>(config, value, {"openai", "vllm", "sglang", "llamacpp"});
+       }},
       {"server.profile", AnyText{}, no_identity(optional("the server as [server] describes it")),
        kOnServer,
        "Which of the tables [server.profile.NAME] the server is started by; takes the place of "
        "policy. Such a table sets keys of server.*, server.env.NAME, server.header.NAME and "
-       "server.request.FIELD, and sim, the policy that backend sim has in its place."},
+       "server.request.FIELD, and sim, the policy that backend sim has in its place.",
+       in_server<&Server::profile>},
       {"server.command", AnyText{}, no_identity(optional("the server is at server.url")), kOnServer,
        "Command that starts the server, one per worker: words as in a shell, with placeholders "
        "{port}, {model} and any key of the sweep, as {engine.max_num_seqs}."},
@@ -30,14 +48,15 @@ std::vector<Key> rows_of_start() {
        "What {server.flags} stands for in server.command."},
       {"server.url", AnyText{}, no_identity(optional("server.command starts a server")), kOnServer,
        "Address of a server that runs already, as \"http://host:8000\"; no part of a cell's "
-       "identity."},
+       "identity.",
+       in_server<&Server::url>},
       {"server.version", AnyText{}, required(), kOnServer,
        "Version that the server reports, as `kvsweep doctor --server` prints it; with another its "
        "cells do not run.",
-       in_server<&server::ServerConfig::version>},
+       in_server<&Server::version>},
       {"server.model", AnyText{}, optional("none is sent"), kOnServer,
        "Name of the model in requests and, without server.model_file, what {model} stands for.",
-       in_server<&server::ServerConfig::model>},
+       in_server<&Server::model>},
       {"server.model_file", FilePath{}, optional("server.model names the weights"), kOnServer,
        "File of weights that {model} stands for."},
   };
@@ -47,28 +66,35 @@ std::vector<Key> rows_of_use() {
   return {
       {"server.chain", OneOf{{"recorded", "generated", "forced"}}, value("recorded"), kOnServer,
        "What the next turn's prompt continues: the recorded answer, the one that the server "
-       "generated, or the recorded one that it was made to generate (llamacpp, vllm)."},
+       "generated, or the recorded one that it was made to generate (llamacpp, vllm).",
+       [](C& config, const Value& value) {
+         word_in_server<&Server::chain>(config, value, {"recorded", "generated", "forced"});
+       }},
       {"server.match", Flag{}, neutral("false"), kOnServer,
        "Gives the server the sizes engine.kv_tokens, block_size, max_num_seqs, "
        "max_num_batched_tokens and max_model_len by flags of its kind behind server.command, and "
        "refuses a server that reports others."},
       {"server.reset", OneOf{{"auto", "restart", "none"}}, neutral("auto"), kOnServer,
        "How the server's caches are emptied between cells: by its own reset, which a probe checks, "
-       "or else a restart; always by a restart; not at all."},
+       "or else a restart; always by a restart; not at all.",
+       [](C& config, const Value& value) {
+         word_in_server<&Server::reset>(config, value, {"auto", "restart", "none"});
+       }},
       {"server.steps", Flag{}, neutral("false"), kOnServer,
        "Starts vllm with a scheduler class that writes its steps, and stores them as /steps and "
-       "/sched; the server needs analysis/python (docs/servers.md#steps)."},
+       "/sched; the server needs analysis/python (docs/servers.md#steps).",
+       in_server<&Server::steps>},
       {"server.vocabulary", Whole{8, kMostOf32Bits, "tokens"},
        computed("the vocabulary of the key model"), kOnServer,
        "Ids of prompts are taken modulo this."},
       {"server.ready_s", Real{0.1, 86400, "s"}, no_identity(value("900")), kOnServer,
        "Longest time from the start of the server until it is ready; no part of a cell's identity.",
-       in_server<&server::ServerConfig::ready_s>},
+       in_server<&Server::ready_s>},
       {"server.silent_s", Real{0.1, 86400, "s"}, no_identity(value("300")), kOnServer,
        "A turn that receives no token for this long fails its cell: from when it is sent, so with "
        "its time in the server's queue, and then from its last token, whatever else its stream "
        "brings; no part of a cell's identity.",
-       in_server<&server::ServerConfig::silent_s>},
+       in_server<&Server::silent_s>},
   };
 }
 

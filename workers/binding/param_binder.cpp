@@ -14,11 +14,12 @@ bool must_count(const std::string& key) {
 }
 
 /// What a key of the type is where it is neither given nor has a default.
-sweep::Value nothing(const KeyType& type) {
-  if (std::holds_alternative<Flag>(type)) return false;
-  if (std::holds_alternative<Whole>(type)) return std::int64_t{0};
-  if (std::holds_alternative<Real>(type)) return 0.0;
-  return std::string();
+const sweep::Value& nothing(const KeyType& type) {
+  static const sweep::Value kFlag = false, kWhole = std::int64_t{0}, kReal = 0.0,
+                            kText = std::string();
+  if (std::holds_alternative<Flag>(type)) return kFlag;
+  if (std::holds_alternative<Whole>(type)) return kWhole;
+  return std::holds_alternative<Real>(type) ? kReal : kText;
 }
 
 bool has_value(const Key& key) {
@@ -32,6 +33,7 @@ bool ParamBinder::is_bound_here(const std::string& key) const {
 }
 
 const sweep::Value* ParamBinder::value_of(const std::string& key) {
+  if (backend_ != nullptr && key == "backend") return backend_;
   const auto find = [&]() -> const sweep::Value* {
     const auto found = values_.find(key);
     return found != values_.end() ? &found->second : nullptr;
@@ -45,7 +47,7 @@ const sweep::Value* ParamBinder::value_of(const std::string& key) {
   const bool is_path =
       std::holds_alternative<FilePath>(row.type) || std::holds_alternative<FolderPath>(row.type);
   if (is_path || row.fallback.kind == Default::Kind::computed) return nullptr;
-  take_value(key, {});
+  take_value(key, nullptr);
   return find();
 }
 
@@ -77,18 +79,18 @@ sweep::Value ParamBinder::read(const Key& key, const sweep::Value& usual) {
   return choices != nullptr ? reader_.choice(name, text, choices->words) : reader_.text(name, text);
 }
 
-sweep::Value ParamBinder::take_value(const std::string& key, std::optional<sweep::Value> computed) {
+const sweep::Value& ParamBinder::take_value(const std::string& key, const sweep::Value* computed) {
   taken_.insert(table_.first_row(key).name);
-  return take_row(key, counting(key), std::move(computed));
+  return take_row(key, counting(key), computed);
 }
 
-sweep::Value ParamBinder::take_row(const std::string& key, const Key* counts,
-                                   std::optional<sweep::Value> computed) {
+const sweep::Value& ParamBinder::take_row(const std::string& key, const Key* counts,
+                                          const sweep::Value* computed) {
   const Key& row = row_of(key, counts);
-  if (!computed) computed = row.usual ? *row.usual : nothing(row.type);
-  sweep::Value value = read(row, *computed);
-  if (!has_value(row) && !has(key)) return value;
-  values_[row.name] = value;
+  if (computed == nullptr) computed = row.usual ? &*row.usual : &nothing(row.type);
+  const bool given = has(key);
+  if (!given && !has_value(row)) return absent_ = read(row, *computed);
+  const sweep::Value& value = values_[row.name] = read(row, *computed);
   if (counts != nullptr && row.store != nullptr) row.store(config, value);
   return value;
 }
@@ -99,7 +101,10 @@ void ParamBinder::take_all() {
     if (first.store == nullptr || !is_bound_here(name) || !taken_.insert(first.name).second)
       continue;
     const Key* counts = counting(name);
-    if (counts != nullptr || !must_count(name)) take_row(name, counts, {});
+    if (counts != nullptr || (has(name) && !must_count(name)))
+      take_row(name, counts, nullptr);
+    else if (!must_count(name))
+      taken_.erase(first.name);  // a condition may ask for its default
   }
 }
 
@@ -176,7 +181,9 @@ std::map<std::string, sweep::Value> ParamBinder::identity() {
   std::map<std::string, sweep::Value> identity = facts_;
   for (const auto& [name, value] : values_) {
     const Key* key = counting(name);
-    if (key != nullptr && key->identifies(value)) identity.emplace(name, value);
+    if (key == nullptr) continue;
+    counting_.insert(name);
+    if (key->identifies(value)) identity.emplace(name, value);
   }
   return identity;
 }
@@ -184,7 +191,7 @@ std::map<std::string, sweep::Value> ParamBinder::identity() {
 std::set<std::string> ParamBinder::counting() {
   std::set<std::string> names;
   for (const auto& [name, param] : params_)
-    if (reader_.asked(name) && counting(name) != nullptr) names.insert(name);
+    if (counting_.contains(name)) names.insert(name);
   return names;
 }
 

@@ -63,7 +63,7 @@ class ParamBinder {
     return take<std::string>(key, std::move(computed));
   }
   /// A value of any type.
-  sweep::Value value(const std::string& key) { return take_value(key, {}); }
+  sweep::Value value(const std::string& key) { return take_value(key, nullptr); }
   /// The value of a key that is not in the table; the caller must record() it.
   const sweep::Value& free(const std::string& key) { return reader_.value(key); }
   bool asked(const std::string& key) const { return reader_.asked(key); }
@@ -71,9 +71,9 @@ class ParamBinder {
   /// A path, made absolute; empty when absent. The identity has the digest of the file's content
   /// instead of the path.
   std::string file(const std::string& key);
-  /// The same for a file or a folder of files.
+  /// Accepts a folder of files, too.
   std::string file_or_folder(const std::string& key);
-  /// The same for a folder, but the caller must record() its content.
+  /// A folder, whose content the caller must record().
   std::string folder(const std::string& key);
 
   /// Returns load(name) for the profile that the key names. Refuses an unknown name at its place.
@@ -94,23 +94,24 @@ class ParamBinder {
   void record_backend(const std::string& backend) {
     on_server_ = backend == "server";
     config.backend = backend;
-    record("backend", backend);
+    backend_ = &(facts_["backend"] = backend);
   }
   /// The recorded parts, and the values taken that count.
   std::map<std::string, sweep::Value> identity();
-  /// The keys given that count, whatever their values.
+  /// The keys given that count, whatever their values; behind identity().
   std::set<std::string> counting();
 
  private:
   template <class T>
   T take(const std::string& key, std::optional<T> computed) {
-    std::optional<sweep::Value> usual;
-    if (computed) usual = std::move(*computed);
-    return std::get<T>(take_value(key, std::move(usual)));
+    if (!computed) return std::get<T>(take_value(key, nullptr));
+    const sweep::Value usual = std::move(*computed);
+    return std::get<T>(take_value(key, &usual));
   }
-  sweep::Value take_value(const std::string& key, std::optional<sweep::Value> computed);
-  sweep::Value take_row(const std::string& key, const Key* counts,
-                        std::optional<sweep::Value> computed);
+  /// `computed`: the default, where the table does not say it. Valid until another key is taken.
+  const sweep::Value& take_value(const std::string& key, const sweep::Value* computed);
+  const sweep::Value& take_row(const std::string& key, const Key* counts,
+                               const sweep::Value* computed);
   sweep::Value read(const Key& key, const sweep::Value& usual);
   bool is_bound_here(const std::string& key) const;
   /// Takes the key if nothing but the table decides its default.
@@ -123,13 +124,16 @@ class ParamBinder {
   const sweep::ParamMap& params_;
   const KeyTable& table_;
   sweep::ParamReader reader_;
-  // Of values taken, by the table's names: looked up for each condition of a key. A cell has some
+  // The values taken, by the table's names: looked up for each condition of a key. A cell has some
   // hundred, which come and go together.
   std::array<std::byte, 1 << 14> space_;
   std::pmr::monotonic_buffer_resource memory_{space_.data(), space_.size()};
   std::pmr::unordered_map<std::string_view, sweep::Value, NameHash> values_{256, &memory_};
   std::pmr::unordered_set<std::string_view, NameHash> taken_{256, &memory_};
+  std::pmr::unordered_set<std::string_view, NameHash> counting_{256, &memory_};  // with a value
   std::map<std::string, sweep::Value> facts_;
+  sweep::Value absent_;  // what a key that is not given stands for, where that is no value of it
+  const sweep::Value* backend_ = nullptr;  // of facts_, which most conditions look at
   bool on_server_ = false;
 };
 

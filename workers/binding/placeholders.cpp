@@ -39,7 +39,7 @@ std::pair<std::string, std::string> name_and_unit(std::string_view written) {
   return {std::string(written.substr(0, colon)), std::string(written.substr(colon + 1))};
 }
 
-/// Of a key in GiB, in another unit; NaN for a unit that does not exist.
+/// Converts GiB to another unit; NaN for a unit that does not exist.
 double converted(double gib, const std::string& unit) {
   if (unit.empty() || unit == "gib") return gib;
   if (unit == "mib") return gib * 1024;

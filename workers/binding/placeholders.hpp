@@ -24,9 +24,9 @@ class Placeholders {
   /// The text of `key` with its placeholders filled. Throws sweep::SpecError at the key's place for
   /// an unknown one, and for a key without a value.
   std::string filled(const std::string& key, const std::string& text);
-  /// The same, but a text that is one placeholder keeps the type of its value.
+  /// Fills as well, but a text that is one placeholder keeps the type of its value.
   sweep::Value typed(const std::string& key, const std::string& text);
-  /// The same without paths, for the identity of the cell: placeholders of files stay.
+  /// Fills all but paths, for the identity of the cell: placeholders of files stay.
   std::string identified(const std::string& key, const std::string& text);
   /// Keys that a placeholder has named.
   const std::set<std::string>& used() const { return used_; }

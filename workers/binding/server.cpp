@@ -51,13 +51,7 @@ void check_profile_key(const std::string& key, const sweep::Param& param) {
                          "; a profile that changes nothing says so by `flags = \"\"`");
 }
 
-server::Kind kind_of(const std::string& name) {
-  if (name == "vllm") return server::Kind::vllm;
-  if (name == "sglang") return server::Kind::sglang;
-  return name == "llamacpp" ? server::Kind::llamacpp : server::Kind::openai;
-}
-
-server::Chain bind_chain(ParamBinder& in, const server::ServerConfig& config) {
+void bind_chain(ParamBinder& in, const server::ServerConfig& config) {
   const server::Kind kind = config.kind;
   const std::string chain = in.text("server.chain");
   const bool is_vllm = kind == server::Kind::vllm;
@@ -75,11 +69,9 @@ server::Chain bind_chain(ParamBinder& in, const server::ServerConfig& config) {
     in.fail("server.chain",
             "must not be \"generated\" for server.kind \"openai\", which sends no "
             "token ids");
-  if (chain == "forced") return server::Chain::forced;
-  return chain == "generated" ? server::Chain::generated : server::Chain::recorded;
 }
 
-server::Reset bind_reset(ParamBinder& in, const server::ServerConfig& config) {
+void bind_reset(ParamBinder& in, const server::ServerConfig& config) {
   const bool owned = config.url.empty();
   const std::string reset = in.text("server.reset");
   if (reset == "restart" && !owned)
@@ -89,8 +81,6 @@ server::Reset bind_reset(ParamBinder& in, const server::ServerConfig& config) {
         "server.reset",
         "must be \"none\" for server.kind \"openai\" at server.url: the OpenAI API cannot empty "
         "a server's caches");
-  if (reset == "none") return server::Reset::none;
-  return reset == "restart" ? server::Reset::restart : server::Reset::automatic;
 }
 
 /// Takes server.* out of a cell's parameters, placeholders filled.
@@ -100,17 +90,15 @@ class ServerBinder {
       : in_(in), params_(params), config_(*in.config.server) {}
 
   void bind() {
-    config_.kind_name = in_.text("server.kind");
-    config_.kind = kind_of(config_.kind_name);
-    config_.profile = in_.text(kProfile);
-    for (const char* key : {"server.version", "server.model"}) in_.text(key);
+    for (const char* key : {"server.kind", "server.profile", "server.version", "server.model"})
+      in_.text(key);
     config_.model_file = in_.file("server.model_file");
     bind_place();
     bind_environment();
     bind_headers();
     bind_request();
-    config_.chain = bind_chain(in_, config_);
-    config_.reset = bind_reset(in_, config_);
+    bind_chain(in_, config_);
+    bind_reset(in_, config_);
     in_.record("policy", config_.profile.empty() ? config_.kind_name : config_.profile);
   }
   const std::set<std::string>& used() const { return used_; }
@@ -126,7 +114,7 @@ class ServerBinder {
 
   void bind_place() {
     const std::string command = in_.text("server.command");
-    config_.url = in_.text("server.url");
+    in_.text("server.url");
     const std::string flags = in_.text("server.flags");
     const std::string prefix = in_.text("server.prefix");
     if (command.empty() == config_.url.empty())

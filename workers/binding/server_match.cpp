@@ -116,8 +116,7 @@ void bind_match(ParamBinder& in, ExperimentConfig& config) {
 
 void bind_steps(ParamBinder& in, server::ServerConfig& server) {
   const std::string key = "server.steps";
-  server.steps = in.boolean(key);
-  if (!server.steps) return;
+  if (!in.boolean(key)) return;
   if (server.kind != Kind::vllm)
     in.fail(key, "needs server.kind \"vllm\", whose scheduler writes its steps with kvsweep.vllm");
   if (!server.url.empty())

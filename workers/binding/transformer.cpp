@@ -4,16 +4,11 @@
 namespace worker {
 namespace {
 
-model::DType type_named(const std::string& name) {
-  if (name == "float32") return model::DType::f32;
-  return name == "bfloat16" ? model::DType::bf16 : model::DType::f16;
-}
-
 /// Type of weights and KV. Kernels on a GPU compute in the model's own type.
 model::DType bind_dtype(ParamBinder& in, model::DType of_model) {
   const bool on_gpu = in.config.backend == "cuda";
   const model::DType usual = in.config.backend == "cpu" ? model::DType::f32 : of_model;
-  const model::DType type = type_named(in.text("engine.dtype", model::to_text(usual)));
+  const model::DType type = model::dtype_named(in.text("engine.dtype", model::to_text(usual)));
   if (on_gpu && type != of_model)
     in.fail("engine.dtype", "must be the model's " + model::to_text(of_model) + " on a GPU");
   return type;
