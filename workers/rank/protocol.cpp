@@ -1,12 +1,15 @@
 #include "workers/rank/protocol.hpp"
 
 #include <bit>
+#include <cstring>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 
 namespace worker {
 namespace {
+
+static_assert(std::endian::native == std::endian::little);
 
 // The wire format: the fields of each struct in this order.
 constexpr auto fields(const Progress*) {
@@ -74,8 +77,7 @@ class Writer {
  private:
   template <class U>
   void put_unsigned(U value) {
-    for (std::size_t i = 0; i < sizeof(U); ++i)
-      bytes_ += static_cast<char>(static_cast<std::uint64_t>(value) >> (8 * i) & 0xff);
+    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
   }
   std::string bytes_;
 };
@@ -102,11 +104,9 @@ class Reader {
   }
   template <class U>
   U unsigned_of() {
-    std::uint64_t value = 0;
-    const std::string_view raw = take(sizeof(U));
-    for (std::size_t i = 0; i < sizeof(U); ++i)
-      value |= std::uint64_t{static_cast<unsigned char>(raw[i])} << (8 * i);
-    return static_cast<U>(value);
+    U value{};
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
   }
   void expect_end() const {
     if (!bytes_.empty())
