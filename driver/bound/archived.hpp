@@ -16,9 +16,9 @@ struct ArchivedBounds {
   std::vector<std::string> missing;  // why there is none: "2 cells: ..."
 };
 
-/// Of the cells with a result. Those of a real backend get the bound of the same cell on sim, whose
-/// costs are a model of theirs. Files that a cell read must be named by --set, as an archive has
-/// only their digests.
+/// Bounds the cells with a result. Cells of a real backend get the bound of the same cell on sim,
+/// whose costs are a model of theirs. Files that a cell read must be named by --set, as an archive
+/// has only their digests.
 ArchivedBounds bounds_of(std::span<const analysis::ConfiguredCell> cells, const Options& options);
 
 void print_missing(const ArchivedBounds& bounds, std::ostream& out);

@@ -58,7 +58,7 @@ int find_by_key(const std::vector<sweep::CellRecord>& cells, const std::string& 
   return found.front();
 }
 
-/// Of several cells with a label the only one with a result is meant.
+/// A label that several cells have means the only one with a result.
 std::optional<int> find_by_label(const std::vector<sweep::CellRecord>& cells,
                                  const std::string& label) {
   std::vector<int> all, ok;

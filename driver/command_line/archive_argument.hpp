@@ -23,10 +23,10 @@ sweep::ArchiveReader open_archive(const std::string& path);
 /// The cells that --only and --skip leave, in plan order. They point into `cells`.
 std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::CellRecord>& cells,
                                                      const CellChoice& choice);
-/// The same, with figures that the archive does not have: analysis::derive_figures().
+/// Adds figures that the archive does not have: analysis::derive_figures().
 std::vector<analysis::ConfiguredCell> selected_cells(sweep::ArchiveReader& archive,
                                                      const CellChoice& choice);
-/// Those of several archives: keys and values need to be those of a cell of any of them.
+/// Selects from several archives: keys and values need to be those of a cell of any of them.
 std::vector<std::vector<analysis::ConfiguredCell>> selected_of_all(
     const std::vector<const std::vector<sweep::CellRecord>*>& archives, const CellChoice& choice);
 std::vector<std::vector<analysis::ConfiguredCell>> selected_of_archives(

@@ -1,7 +1,6 @@
 #include "driver/bundle/commands.hpp"
 #include "driver/capacity/command.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/create/new_policy.hpp"
 
 namespace driver {
 namespace {

@@ -1,4 +1,7 @@
 #pragma once
+#include <filesystem>
+#include <optional>
+
 #include "driver/command_line/command_table.hpp"
 
 namespace driver {
@@ -37,5 +40,11 @@ int submit(const Options& options);
 int completion(const Options& options);
 int keys(const Options& options);
 int policies(const Options& options);
+/// Writes the folder NAME with a policy as a shared object in C++ or C, or as a Python class.
+int new_policy(const Options& options);
+
+/// A page of the web build, "report.html" or "viewer.html": beside the program in its build folder,
+/// or where it was installed. Empty when the program was built without web pages.
+std::optional<std::filesystem::path> find_web_page(const char* name);
 
 }  // namespace driver

@@ -9,61 +9,11 @@
 #include "driver/commands/commands.hpp"
 
 namespace driver {
+
+// Written by CMake from the files of these names.
+extern const char *const kCompletionBash, *const kCompletionZsh;
+
 namespace {
-
-/// bash takes '=' for the end of a word, so that a value is a word of its own.
-constexpr const char* kBash =
-    R"sh(# Completion of kvsweep for bash: eval "$(kvsweep completion bash)"
-_kvsweep() {
-  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD-1]} options= values=
-  COMPREPLY=()
-  if [[ $before == "=" || $word == "=" ]]; then
-    local key=${COMP_WORDS[COMP_CWORD-2]}
-    [[ $word == "=" ]] && key=$before && word=
-    case $key in
-@VALUES@    esac
-    COMPREPLY=($(compgen -W "$values" -- "$word"))
-  elif [[ $before == --set ]]; then
-    compopt -o nospace 2>/dev/null
-    COMPREPLY=($(compgen -S = -W "@KEYS@" -- "$word"))
-  elif (( COMP_CWORD == 1 )) || [[ $before == help ]]; then
-    COMPREPLY=($(compgen -W "@COMMANDS@ help" -- "$word"))
-  elif [[ $word == -* ]]; then
-    case ${COMP_WORDS[1]} in
-@OPTIONS@    esac
-    COMPREPLY=($(compgen -W "$options --help" -- "$word"))
-  else
-    compopt -o default 2>/dev/null
-  fi
-}
-complete -F _kvsweep kvsweep
-)sh";
-
-constexpr const char* kZsh =
-    R"sh(#compdef kvsweep
-# Completion of kvsweep for zsh: eval "$(kvsweep completion zsh)"
-_kvsweep() {
-  local options= values=
-  if [[ ${words[CURRENT-1]} == --set ]]; then
-    if compset -P '*='; then
-      case ${IPREFIX%=} in
-@VALUES@      esac
-      compadd -- ${=values}
-    else
-      compadd -S = -- @KEYS@
-    fi
-  elif (( CURRENT == 2 )) || [[ ${words[CURRENT-1]} == help ]]; then
-    compadd -- @COMMANDS@ help
-  elif [[ ${words[CURRENT]} == -* ]]; then
-    case ${words[2]} in
-@OPTIONS@    esac
-    compadd -- ${=options} --help
-  else
-    _files
-  fi
-}
-compdef _kvsweep kvsweep
-)sh";
 
 void replace(std::string& script, const std::string& mark, const std::string& text) {
   script.replace(script.find(mark), mark.size(), text);
@@ -108,7 +58,7 @@ std::string value_cases(const worker::KeyTable& table) {
 std::string completion_script(const std::string& shell, const worker::KeyTable& table) {
   if (shell != "bash" && shell != "zsh")
     throw UsageError("completion is for bash or zsh, found \"" + shell + '"');
-  std::string script = shell == "bash" ? kBash : kZsh;
+  std::string script = shell == "bash" ? kCompletionBash : kCompletionZsh;
   replace(script, "@VALUES@", value_cases(table));
   replace(script, "@KEYS@", sweep::joined(table.names(), " "));
   replace(script, "@COMMANDS@",

@@ -19,7 +19,6 @@
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/commands/web_assets.hpp"
 #include "driver/version.hpp"
 #include "sweeps/files/child_process.hpp"
 #include "sweeps/files/durable_file.hpp"
@@ -57,12 +56,12 @@ class ScratchFolder {
   fs::path path_;
 };
 
-/// kvsweep-figures in the program's source tree, or where it was installed.
-std::optional<fs::path> find_script() {
+/// The file in one of these folders, seen from the program's.
+std::optional<fs::path> beside_program(const char* name, const char* built, const char* installed) {
   std::error_code none;
   const fs::path bin = fs::read_symlink("/proc/self/exe", none).parent_path();
-  for (const fs::path& dir : {bin / "../../../analysis/python", bin / "../share/kvsweep/python"})
-    if (fs::exists(dir / "kvsweep-figures", none)) return fs::canonical(dir / "kvsweep-figures");
+  for (const fs::path& dir : {bin / built, bin / installed})
+    if (fs::exists(dir / name, none)) return fs::canonical(dir / name);
   return std::nullopt;
 }
 
@@ -84,7 +83,8 @@ std::vector<analysis::ReportPicture> pictures_in(const fs::path& folder) {
 /// Runs kvsweep-figures on a report's data, in a folder of its own below `scratch` that is removed
 /// again.
 Figures draw_figures(const fs::path& data, const fs::path& scratch) {
-  const auto script = find_script();
+  const auto script =
+      beside_program("kvsweep-figures", "../../../analysis/python", "../share/kvsweep/python");
   if (!script) return {{}, "kvsweep-figures is not beside the program"};
   const ScratchFolder folder(scratch);
   const fs::path log = folder.path() / "log.txt";
@@ -149,7 +149,7 @@ analysis::ServiceGoals goals_of(const Options& options) {
   }
 }
 
-/// Of the cells of all archives.
+/// Bounds the cells of all archives.
 analysis::CellBounds bounds_in(const Options& options) {
   analysis::CellBounds all;
   if (!options.bound) return all;
@@ -163,6 +163,10 @@ analysis::CellBounds bounds_in(const Options& options) {
 }
 
 }  // namespace
+
+std::optional<fs::path> find_web_page(const char* name) {
+  return beside_program(name, "../web", "../share/kvsweep/web");
+}
 
 int report(const Options& options) {
   if (!options.output) throw UsageError("report needs a folder to write to: -o DIR");

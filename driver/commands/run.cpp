@@ -305,8 +305,7 @@ void store_the_rest(OpenRun& run, const FarmResult& result) {
   const std::vector<std::string> left = left_lines(run, result);
   if (!left.empty())
     run.with_space([&] { run.archive.describe_run(kLeft, sweep::joined(left, "\n")); });
-  // Of a run without a result, too: which GPUs or servers there were in place of those of the
-  // cells.
+  // A run without a result also says which GPUs or servers there were in place of the planned ones.
   if (std::ranges::any_of(result.left, [](const LeftCell& cell) {
         return cell.why == LeftCell::Why::no_worker || cell.why == LeftCell::Why::wrong_server;
       }))

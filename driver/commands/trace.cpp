@@ -10,7 +10,6 @@
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/commands/web_assets.hpp"
 
 namespace driver {
 namespace {

@@ -129,7 +129,7 @@ void Dispatcher::handle(const CellFailed& failed) {
     return;
   }
   const Run run = end_run(failed.worker, workers_.at(failed.worker), next, Memory::freed);
-  if (!run.more.empty()) return part(run, failed.reason);
+  if (!run.more.empty()) return retry_separately(run, failed.reason);
   if (run.abandonment) return attempt_abandoned(run, failed.reason);
   if (failed.machine_fault) return machine_failed(run, failed.reason);
   if (failed.wrong_server) return group_refused(run, failed.reason);
@@ -144,7 +144,7 @@ void Dispatcher::handle(const CellAbandoned& abandoned) {
   }
   const Run run =
       end_run(abandoned.worker, workers_.at(abandoned.worker), WorkerState::idle, Memory::freed);
-  if (!run.more.empty()) return part(run, "abandoned");
+  if (!run.more.empty()) return retry_separately(run, "abandoned");
   if (!run.abandonment) return attempt_failed(run, "stopped without having been asked to");
   attempt_abandoned(run, "abandoned");
 }

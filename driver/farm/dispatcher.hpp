@@ -258,12 +258,12 @@ class Dispatcher {
   void assign(int worker, Worker& on, int cell);
   std::vector<int> small_neighbors(const Worker& on, const Cell& of) const;
   void begin(int worker, Cell& cell);
-  void part(const Run& run, const std::string& reason);
+  void retry_separately(const Run& run, const std::string& reason);
   bool keeps_memory(int worker, const Worker& on, const CellTask& task) const;
   void finish();
   LeftCell why_left(const Cell& cell) const;
   double expected_s(const Cell& cell) const;
-  /// Of all SKUs until a cell of this one is done.
+  /// Counts all SKUs until a cell of this one is done.
   Experience experience_with(const std::string& sku) const;
 
   Run end_run(int worker, Worker& on, WorkerState next, Memory memory);

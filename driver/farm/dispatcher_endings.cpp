@@ -63,7 +63,7 @@ void Dispatcher::lose(Worker& worker, const std::string& how, bool alone) {
   memory_.cancel_reservation_on(worker.caps.node);
   const std::string reason = "its worker on " + worker.caps.node + " " + how;
   const Run run = *worker.run;
-  if (!run.more.empty()) return part(run, reason);
+  if (!run.more.empty()) return retry_separately(run, reason);
   if (run.abandonment) return attempt_abandoned(run, reason);
   Cell& cell = cells_.at(run.attempt.cell);
   // While other cells run it is unknown which of them killed the process.
@@ -73,9 +73,9 @@ void Dispatcher::lose(Worker& worker, const std::string& how, bool alone) {
            "killed its process " + std::to_string(cell.task.deaths) + " times; " + reason);
 }
 
-/// Of cells that shared an attempt it is unknown which ended it. Each is tried alone, with as many
-/// tries as if this had not happened.
-void Dispatcher::part(const Run& run, const std::string& reason) {
+/// A failed shared attempt does not say which cell failed: each is retried alone, with all of its
+/// tries.
+void Dispatcher::retry_separately(const Run& run, const std::string& reason) {
   commands_.emplace_back(AttemptEnded{run.attempt, 0, reason});
   for (const int index : run.cells()) {
     Cell& cell = cells_.at(index);

@@ -93,7 +93,7 @@ struct FarmResult {
 FarmResult run_farm(worker::Channel& channel, const engine::Clock& clock,
                     const std::vector<CellTask>& cells, FarmSink& sink, const FarmOptions& options);
 
-/// The same in one process: the caller's thread drives, a second thread is the worker.
+/// Runs the cells in this process: the caller's thread drives, a second thread is the worker.
 FarmResult run_alone(const std::vector<CellTask>& cells, FarmSink& sink, FarmOptions options,
                      const worker::Hello& hello, const worker::RunCell& run_cell,
                      const worker::WorkerOptions& worker_options = {});

@@ -27,7 +27,7 @@ struct BoundRepeats {
   std::shared_ptr<const std::set<std::string>> counting;  // keys; neighbours share equal ones
   sweep::SharedText config;  // their canonical configuration without the number of the seed
   std::size_t seed_at = 0;   // where in it that number belongs
-  // Of those that run:
+  // Set for cells that run:
   std::string gpu, policy;  // the profile's name, and the policy with its changes
   double host_gib = 0;      // 0 on a backend whose tiers are numbers (sim)
   std::shared_ptr<const server::ServerConfig> server;  // on backend server

@@ -129,7 +129,8 @@ std::vector<worker::GoneEnd> LocalWorkers::gone() {
     processes_.erase(each.number);
     each.crashed = sweep::is_crash(end.signal);
     each.signal = end.signal;
-    // One that ends before it can work would be followed by others that do.
+    // A worker that dies before it says hello is not replaced: its successor would die the same
+    // way.
     if (serving_.contains(each.number)) each.successor = start();
   }
   return gone;

@@ -7,7 +7,7 @@ namespace sweep {
 /// cannot be read.
 std::string sha256_of_file(const std::string& path);
 
-/// The same of the files directly in a folder, their names included.
+/// SHA-256 of the files directly in a folder, their names included.
 std::string sha256_of_folder(const std::string& path);
 
 }  // namespace sweep

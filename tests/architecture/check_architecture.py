@@ -101,10 +101,9 @@ MAY_INCLUDE = {
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
     "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive sweeps/commits workers/profiles workers/rank posix",
     "driver/capacity": "driver/command_line driver/plan driver/run driver/tune analysis/text analysis/compare analysis/capacity sweeps/spec sweeps/archive workers/profiles",
-    "driver/commands": "driver/bundle driver/capacity driver/create driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/digest "
+    "driver/commands": "driver/bundle driver/capacity driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/digest "
                        "analysis/compare analysis/ranking analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
                        "sweeps/upkeep workers/binding workers/bounds workers/rank workers/tools version posix",
-    "driver/create": "driver/command_line sweeps/files",
     "driver": "driver/command_line driver/commands driver/farm sweeps/files posix",
 }
 # Libraries that only these files of a room include.

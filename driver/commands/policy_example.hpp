@@ -11,7 +11,7 @@ struct ExampleFile {
   std::string_view languages, path, text;
 };
 
-/// Those of workers/policies/plugin/example, and what they include or import.
+/// The files of workers/policies/plugin/example, and what they include or import.
 std::vector<ExampleFile> policy_example();
 
 }  // namespace driver

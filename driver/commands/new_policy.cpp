@@ -1,11 +1,10 @@
-#include "driver/create/new_policy.hpp"
-
 #include <filesystem>
 #include <iostream>
 #include <regex>
 
 #include "driver/command_line/failure.hpp"
-#include "driver/create/policy_example.hpp"
+#include "driver/commands/commands.hpp"
+#include "driver/commands/policy_example.hpp"
 #include "sweeps/files/durable_file.hpp"
 
 namespace driver {
