@@ -75,7 +75,7 @@ constexpr Subcommand kCommands[] = {
     {"policies", policies, "policies [NAME]",
      "prints the named policies, or the parameters of one of them with their values", 0, 1,
      "json profiles"},
-    {"report", report, "report A.h5 [B.h5...] [F.json...] -o DIR",
+    {"report", report, "report A.h5 [B.h5...] -o DIR",
      "writes a page, DIR/index.html: tables, figures, claims and missing cells", 1, kManyArchives,
      "slo bound set output,o profiles"},
     {"run", run, "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
