@@ -133,6 +133,27 @@ TEST_CASE("prompts of a trace hold what the server generated where they hold the
   }
 }
 
+TEST_CASE("a subagent's turns have the number of their job") {
+  ServerWorld world;
+  std::ofstream(world.file("t.jsonl"))
+      << R"({"kvsweep_trace": 1, "converter": "test", "counts": {"jobs": 2, "turns": 4, "prompt_tokens": 80, "answer_tokens": 8, "arrivals": 2, "gaps": 0, "starts": 0}}
+{"job": "a", "arrival_s": 0, "turns": [{"prompt": [[1, 20]], "answer": [[null, 2]]}, )"
+      << R"({"extends": 0, "prompt": [], "answer": [[null, 2]]}, )"
+      << R"({"after": [0], "agent": "search", "prompt": [[3, 18]], "answer": [[null, 2]]}]}
+{"job": "b", "arrival_s": 0, "turns": [{"prompt": [[2, 20]], "answer": [[null, 2]]}]})";
+  world.scripted("vllm", "--scheduling-policy priority --requests " + world.file("bodies"));
+  world.set("server.request.priority", "{job.index}")
+      .set("server.request.vllm_xargs.job_id", "{job.id}");
+  world.drop("workload.").set("workload.kind", "trace");
+  world.set("workload.path", world.file("t.jsonl"));
+  world.run();
+  std::map<std::string, int> places;
+  for (const auto& body : lines_in(world.file("bodies")))
+    places[body.at("vllm_xargs").at("job_id")] = body.at("priority");
+  CHECK(places.at("a/search") == places.at("a"));
+  CHECK(places.at("b") != places.at("a"));
+}
+
 TEST_CASE("vLLM is told the recorded tokens, and a cell whose answers hold others fails") {
   const std::string words = "--logits-processors kvsweep_forced:ForcedTokens ";
   ServerWorld world;

@@ -37,6 +37,42 @@ gap_s = 1.0
 """
 
 
+AGENTS = """[workload]
+kind = "trace"
+path = "t.jsonl"
+"""
+
+
+def write_agents(path, jobs=10, turns=6):
+    """A trace of jobs whose first turn spawns a subagent that runs beside the other turns."""
+    draw, lines, tokens = random.Random(5), [], [0, 0]
+
+    def turn(prompt, **more):
+        answer = draw.randint(20, 120)
+        tokens[1] += answer
+        return {"prompt": [[None, prompt]], "answer": [[None, answer]], "gap_s": round(draw.uniform(0.2, 2), 3), **more}
+
+    for job in range(jobs):
+        chain = []
+        for agent in ("main", "helper"):
+            held = 0
+            for number in range(turns):
+                prompt, link = draw.randint(200, 1500), {"agent": agent}
+                if number:
+                    link["extends"] = len(chain) - 1
+                elif chain:
+                    link["after"] = [0]
+                chain.append(turn(prompt, **link))
+                tokens[0] += held + prompt
+                held += prompt + chain[-1]["answer"][0][1]
+        lines.append({"job": f"j{job}", "arrival_s": job / 3, "turns": chain})
+    counts = {"jobs": jobs, "turns": 2 * turns * jobs, "prompt_tokens": tokens[0], "answer_tokens": tokens[1], "arrivals": jobs,
+              "gaps": 2 * turns * jobs, "starts": 0}
+    with open(path, "w") as file:
+        for line in [{"kvsweep_trace": 1, "converter": "test", "counts": counts}, *lines]:
+            file.write(json.dumps(line) + "\n")
+
+
 def steered(policy, changes="", **sizes):
     """A scheduler that follows the policy."""
     require_vllm()
@@ -52,21 +88,23 @@ def steered(policy, changes="", **sizes):
 class Cell:
     """What kvsweep's engine did, step by step."""
 
-    def __init__(self, policy, pool):
+    def __init__(self, policy, pool, agents=False):
         import vllm
         if not vllm.__version__.startswith(tuple(ENGINES)):
             skip(f"the engine does not know vLLM {vllm.__version__}")
         version, eviction = ENGINES[vllm.__version__[:4]]
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "s.toml"), "w") as file:
-                file.write(SWEEP.format(policy=policy, pool=pool, version=version, eviction=eviction))
+                text = SWEEP.format(policy=policy, pool=pool, version=version, eviction=eviction)
+                file.write(text.split("[workload]")[0] + AGENTS if agents else text)
+            write_agents(os.path.join(folder, "t.jsonl"))
             run = subprocess.run([PROGRAM, "run", "s.toml", "--archive", "a.h5"], cwd=folder, capture_output=True, text=True)
             expect_equal(run.returncode, 0, run.stderr)
             self.turns, self.steps, self.shares, self.jobs = (self.table(folder, name) for name in ("turns", "steps", "sched", "jobs"))
         self.turns.sort(key=lambda turn: (turn["t_arrive_s"], turn["job"]))
         # The beginning that all jobs share, in whole blocks.
         self.shared = max(turn["cached_gpu_tok"] for turn in self.turns if turn["turn"] == 0)
-        self.batches = collections.defaultdict(list)
+        self.batches, self.requests = collections.defaultdict(list), {}
         for share in self.shares:
             if share["kind"] != "preempted":
                 self.batches[share["step"]].append((share["job"], share["turn"], share["tokens"]))
@@ -77,12 +115,18 @@ class Cell:
         return [json.loads(line) for line in subprocess.run(command, cwd=folder, capture_output=True, text=True).stdout.splitlines()]
 
     def token(self, job, position):
+        """Of a job, or of one of its subagents: a number of its own."""
         return position + 1 if position < self.shared else (job + 1) * 100_000 + position
 
     def request(self, turn):
-        job = turn["job"]
-        return request_of(f"{job}-t{turn['turn']}", [self.token(job, at) for at in range(turn["prompt_tok"])], turn["output_tok"],
-                          {"job_id": str(job), "is_last_step": turn["last"], "tool": turn["tool"]})
+        """Its id has the numbers of the job and of the turn in it, and of its agent."""
+        job, agent = turn["job"], turn["agent"]
+        number = sum(other["job"] == job and other["agent"] == agent and other["t_arrive_s"] < turn["t_arrive_s"] for other in self.turns)
+        prompt = [self.token(job + 1000 * agent, at) for at in range(turn["prompt_tok"])]
+        made = request_of(f"{job}{'/' if agent else ''}{agent or ''}-t{number}", prompt, turn["output_tok"],
+                          {"is_last_step": turn["last"], "tool": turn["tool"]})
+        self.requests[made.request_id] = turn
+        return made
 
 
 def ns(seconds):
@@ -102,16 +146,18 @@ def replay(cell, scheduler):
         policy.clock = lambda: start
         output = scheduler.schedule()
         policy.clock = lambda: start + ns(step["dur_s"])
-        batch = [(*map(int, id.split("-t")), count) for id, count in output.num_scheduled_tokens.items()]
+        of = cell.requests
+        batch = [(of[id]["job"], of[id]["turn"], count) for id, count in output.num_scheduled_tokens.items()]
         yield step, batch, len(output.preempted_req_ids or ())
-        computed(scheduler, output, lambda request: cell.token(int(request.request_id.split("-t")[0]), request.num_tokens))
+        computed(scheduler, output,
+                 lambda request: cell.token(of[request.request_id]["job"] + 1000 * of[request.request_id]["agent"], request.num_tokens))
     expect(not waiting and not scheduler.requests, "all turns have ended")
 
 
-def same_steps(policy, pool, preempts=0, pins=0, holds=0):
+def same_steps(policy, pool, preempts=0, pins=0, holds=0, agents=False):
     """The steps are the engine's; at least so many requests are preempted, pinned at once, and steps in which some are held back."""
     require_vllm()
-    cell = Cell(policy, pool)
+    cell = Cell(policy, pool, agents)
     scheduler = steered(policy, blocks=pool // 16)
     preempted = pinned = held = 0
     for step, batch, victims in replay(cell, scheduler):
@@ -143,6 +189,12 @@ def working_set():
 @case("continuum inside vLLM makes the steps of kvsweep's engine")
 def continuum():
     same_steps("continuum", 24000, preempts=4, pins=3)
+
+
+@case("orders by job and admissions treat subagents inside vLLM as kvsweep's engine does")
+def subagents():
+    same_steps("job_fcfs", 24000, agents=True)
+    same_steps("working_set", 24000, holds=100, agents=True)
 
 
 def generated(seed, count=24):

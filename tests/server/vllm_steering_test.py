@@ -172,6 +172,18 @@ def admission():
     expect_equal(scheduler.serve(), ["someone's", "b-t0"], "after its last turn")
 
 
+@case("a subagent has the place of its root in the order, and no admission holds it back")
+def subagents():
+    for changes, served in (("", ["a/search-t0", "b-t0"]), ("max_active_programs=1", ["a/search-t0"])):
+        scheduler = steered("job_fcfs", changes)
+        root = scheduler.add("a-t0")
+        scheduler.serve()
+        scheduler.end(root, now_s=1)
+        for id, at in (("b-t0", 2), ("a/search-t0", 3)):
+            scheduler.add(id, now_s=at)
+        expect_equal(scheduler.serve(), served, changes)
+
+
 @case("a pin holds the blocks of a finished request until its time is over, or the cache is emptied")
 def pins():
     scheduler = steered("continuum")

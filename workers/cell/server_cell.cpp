@@ -259,8 +259,9 @@ class ServerCell {
     const workload::Job& job = load_.workload.jobs[index(spec.job)];
     server::TurnCall call;
     call.job_id = job.id;
-    call.job_index =
-        arrivals_.try_emplace(spec.job, static_cast<int>(arrivals_.size())).first->second;
+    // Subagents have the place of the whole job, by which orders by job go.
+    const engine::JobId whole = spec.subagent_of.value_or(spec.job);
+    call.job_index = arrivals_.try_emplace(whole, static_cast<int>(arrivals_.size())).first->second;
     call.turn = spec.turn;
     call.last = spec.last_turn;
     if (spec.tool != engine::ToolId::none)

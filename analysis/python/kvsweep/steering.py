@@ -8,8 +8,8 @@
     KVSWEEP_POLICY_S    most seconds that the policy may take in one step (0.1)
 
 A request names its job by vllm_xargs: job_id, and is_last_step and tool where they are known; or by the id that kvsweep's client
-gives it (JOB-tTURN). A request that names none is served in order of arrival, whatever the admission. What the policy decides goes
-through vLLM's own structures: `waiting` is a queue in the policy's order that shows only requests that it admits, `priority` says
+gives it (JOB-tTURN). A job ROOT/NAME is a subagent of the job ROOT: its place in the order is that of ROOT, and no admission holds
+it back. A request that names none is served in order of arrival, whatever the admission. What the policy decides goes through vLLM's own structures: `waiting` is a queue in the policy's order that shows only requests that it admits, `priority` says
 which request is preempted, a pin is a reference to the blocks of a finished request. A policy that fails or takes too long is left
 behind, once, with a warning: the scheduler goes on as the stock one.
 """
@@ -22,7 +22,7 @@ import time
 
 import vllm
 
-VERSION = 1
+VERSION = 2
 STRAY = -1
 OUR_ID = re.compile(r"(?:cmpl-|chatcmpl-)?(.+)-t(\d+)(?:-\d+)?(?:-[0-9a-f]{8})?")
 ENDED_ITSELF = ("FINISHED_STOPPED", "FINISHED_LENGTH_CAPPED", "FINISHED_REPETITION")
@@ -92,8 +92,8 @@ def label_of(request):
 
 
 class Job:
-    def __init__(self, number, arrival):
-        self.number, self.arrival, self.turns, self.tokens = number, arrival, 0, 0
+    def __init__(self, number, arrival, root=None):
+        self.number, self.arrival, self.root, self.turns, self.tokens = number, arrival, number if root is None else root, 0, 0
 
 
 class Policy:
@@ -156,7 +156,8 @@ class Policy:
         if label is None and self.free_jobs:
             job = Job(self.free_jobs.pop(), now)
         elif job is None:
-            job = Job(self.next_job, now)
+            root = self.root_of(label)
+            job = Job(self.next_job, root.arrival if root else now, root and root.root)
             self.next_job += 1
         tool = -1
         if label is not None:
@@ -170,8 +171,13 @@ class Policy:
         job.turns += 1
         self.turns[request.request_id] = turn
         self.requests[request.request_id] = request
-        self.call("arrive", ctypes.byref(turn))
+        self.call("arrive", ctypes.byref(turn), ctypes.c_uint32(job.root))
         return turn.id
+
+    def root_of(self, label):
+        """The job that a new one is a subagent of; None where it is the root, or its root is over."""
+        root, slash, _ = label[0].rpartition("/") if label else ("", "", "")
+        return self.jobs.get(root) if slash else None
 
     def updated(self, request):
         turn = self.turns[request.request_id]

@@ -74,7 +74,7 @@ struct kvsweep_decider {
     pins.expire(now);
     order->begin_step(now, kv.prefix_cache());
   }
-  void arrive(const kvsweep_turn& turn);
+  void arrive(const kvsweep_turn& turn, std::uint32_t root);
   std::int64_t front() const {
     const Request* next = order->front();
     return next == nullptr ? -1 : std::int64_t{index(next->id)};
@@ -118,14 +118,14 @@ Request& kvsweep_decider::updated(const kvsweep_turn& turn) {
   return request;
 }
 
-void kvsweep_decider::arrive(const kvsweep_turn& turn) {
+void kvsweep_decider::arrive(const kvsweep_turn& turn, std::uint32_t root) {
   Turn& added = turns[turn.id];
   added.prompt.resize(static_cast<std::size_t>(turn.prompt_tokens));
   Request& request = added.request;
   request.id = RequestId{static_cast<std::uint32_t>(turn.id)};
   const bool stray = turn.number == KVSWEEP_STRAY;
   request.spec.job = JobId{turn.job};
-  if (stray) request.spec.subagent_of = request.spec.job;
+  if (stray || root != turn.job) request.spec.subagent_of = JobId{root};
   request.spec.turn = stray ? 0 : turn.number;
   request.spec.last_turn = turn.last != 0;
   request.spec.tool = engine::ToolId{turn.tool};
@@ -253,8 +253,8 @@ int32_t kvsweep_preempts_last(const kvsweep_decider* decider) {
 int32_t kvsweep_begin_step(kvsweep_decider* decider, int64_t now_ns) {
   return done(decider, [&] { decider->begin_step(Nanos{now_ns}); });
 }
-int32_t kvsweep_arrive(kvsweep_decider* decider, const kvsweep_turn* turn) {
-  return done(decider, [&] { decider->arrive(*turn); });
+int32_t kvsweep_arrive(kvsweep_decider* decider, const kvsweep_turn* turn, uint32_t root) {
+  return done(decider, [&] { decider->arrive(*turn, root); });
 }
 int64_t kvsweep_front(kvsweep_decider* decider) {
   return guarded(decider, std::int64_t{-2}, [&] { return decider->front(); });

@@ -14,7 +14,7 @@
 
 #include "workers/policies/plugin/kvsweep_policy.h"
 
-#define KVSWEEP_SCHEDULER_VERSION 1u
+#define KVSWEEP_SCHEDULER_VERSION 2u
 #define KVSWEEP_STRAY (-1)
 
 #ifdef __cplusplus
@@ -42,7 +42,9 @@ KVSWEEP_EXPORT int32_t kvsweep_preempts_last(const kvsweep_decider* decider);
 
 /* A step begins: pins whose time is over end. */
 KVSWEEP_EXPORT int32_t kvsweep_begin_step(kvsweep_decider* decider, int64_t now_ns);
-KVSWEEP_EXPORT int32_t kvsweep_arrive(kvsweep_decider* decider, const kvsweep_turn* turn);
+/* `root` is the job that the turn's job is a subagent of, or the turn's job itself. */
+KVSWEEP_EXPORT int32_t kvsweep_arrive(kvsweep_decider* decider, const kvsweep_turn* turn,
+                                      uint32_t root);
 /* The id of the turn to serve next; -1: none may be served. -2 when the policy fails. */
 KVSWEEP_EXPORT int64_t kvsweep_front(kvsweep_decider* decider);
 /* The turn leaves the queue and runs. */
