@@ -168,7 +168,7 @@ TEST_CASE("a host tier under vllm-0.33 is that of its connector, asynchronously 
              Catch::Matchers::Contains("must be one of \"prompt\", \"all\""));
   Cell older = Cell().set("policy", "cpu_offload").set("dram_gib", 16);
   CHECK(older.config().engine.tier.store_mode == engine::StoreMode::all);
-  CHECK_FALSE(older.config().engine.tier.by_touches);
+  CHECK_FALSE(older.config().engine.tier.as_v0_26);
   CHECK_THAT(older.set("policy.store", "all").refusal(), Catch::Matchers::Contains("\"eager\""));
 }
 
@@ -176,10 +176,10 @@ TEST_CASE("a simulated vLLM 0.26 has its connector and hands out blocks without 
   Cell cell = Cell().set("gpu", "h200-141gb").set("policy", "cpu_offload").set("dram_gib", 16);
   cell.set("sim.server", "vllm 0.26").set("engine.async_scheduling", true);
   const auto& engine = cell.config().engine;
-  CHECK(engine.tier.by_touches);
+  CHECK(engine.tier.as_v0_26);
   CHECK(engine.tier.store_mode == engine::StoreMode::prompt);
   CHECK(engine.kv.partial_blocks_first);
-  CHECK_FALSE(cell.set("engine.scheduler", "vllm-0.33").config().engine.tier.by_touches);
+  CHECK_FALSE(cell.set("engine.scheduler", "vllm-0.33").config().engine.tier.as_v0_26);
 }
 
 TEST_CASE("engine.watermark is a share of the pool with the null block, in whole blocks") {

@@ -83,7 +83,7 @@ void add_random_tier(support::Dice& dice, Serving& serving) {
   using engine::StoreMode;
   tier.store_mode = dice.any({StoreMode::prompt, StoreMode::all, StoreMode::all, StoreMode::all,
                               StoreMode::lazy, StoreMode::second_turn});
-  tier.by_touches = dice.one_in(2);
+  tier.as_v0_26 = dice.one_in(2);
   tier.tail_store = dice.one_in(2);
   tier.swap_partially = dice.one_in(2);
   tier.save_decode = dice.one_in(2);
@@ -102,6 +102,7 @@ void add_random_tier(support::Dice& dice, Serving& serving) {
     engine.scheduler.batching = engine::Batching::prefill_first;
   }
   engine.async_scheduling = engine.scheduler.batching == engine::Batching::v1 && dice.one_in(2);
+  if (engine.async_scheduling) engine.tier.as_v0_26 = false;  // in small pools jobs may never end
 }
 
 void let_plugin_decide(support::Dice& dice, const std::string& object, Serving& serving) {

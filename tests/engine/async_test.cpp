@@ -1,3 +1,5 @@
+#include <algorithm>
+
 #include "tests/engine/support/engine_world.hpp"
 #include "tests/support/catch.hpp"
 #include "workers/backends/sim/link_copier.hpp"
@@ -85,4 +87,27 @@ TEST_CASE("time that a connector takes passes beside the step in flight", "[asyn
   CHECK(world.clock.now() == cost + 3 * kStep);
   CHECK(request.time.prefill == kStep);
   CHECK(request.time.decode == 2 * kStep);
+}
+
+TEST_CASE(
+    "when blocks run out, vLLM 0.26 with a host tier preempts all behind the one that needs one",
+    "[async]") {
+  const bool as_v0_26 = GENERATE(true, false);
+  support::EngineWorldConfig config = async_config();
+  config.engine.scheduler.max_model_len = 64;
+  // Three prompts of two blocks of 16 tokens need a third one in the same step, and one is left.
+  config.engine.kv.num_blocks = 1 + 7;
+  config.engine.tier = {.kind = engine::TierKind::offload, .host_blocks = 64, .as_v0_26 = as_v0_26};
+  backends::LinkCopier link({50, 50, 1, false, 1000});
+  EngineWorld world(config, &link);
+  std::size_t most = 0;
+  world.backend.on_execute = [&](const engine::StepPlan& plan) {
+    most = std::max(most, plan.preempted.size());
+  };
+  std::vector<Tokens> prompts;
+  for (const int seed : {1, 2, 3}) prompts.push_back(support::tokens(30, seed));
+  for (const Tokens& prompt : prompts) world.submit(prompt, 10);
+  while (!world.engine.idle()) world.engine.step();
+  CHECK(most == (as_v0_26 ? 2 : 1));
+  CHECK(world.engine.kv().num_free() == world.engine.kv().num_usable());
 }

@@ -194,7 +194,7 @@ void bind_experiment(ParamBinder& in, Profiles& profiles) {
   bind_tier(in);
   config.engine.kv.partial_blocks_first = config.policy.eviction == "partial_first" || is_server ||
                                           config.engine.scheduler.version == engine::Version::v0_33;
-  if (config.engine.tier.kind == engine::TierKind::offload && !config.engine.tier.by_touches &&
+  if (config.engine.tier.kind == engine::TierKind::offload && !config.engine.tier.as_v0_26 &&
       config.policy.host_eviction == "arc") {
     config.engine.tier.arc = true;  // which counts uses by requests
     config.policy.host_eviction = "lru";

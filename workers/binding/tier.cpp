@@ -60,7 +60,7 @@ void bind_tier(ParamBinder& in) {
   const std::string preemption = in.text("policy.preemption");
   config.engine.scheduler.preempt_by_block = preemption == "partial";
   tier.swap_if_cheaper = preemption == "adaptive";
-  tier.by_touches = in.text("sim.server") != "none" && in.text("engine.scheduler") != "vllm-0.33";
+  tier.as_v0_26 = in.text("sim.server") != "none" && in.text("engine.scheduler") != "vllm-0.33";
   if (tier.kind == TierKind::lmcache && tier.chunk_tokens % block_size != 0)
     in.fail("policy.chunk_tokens",
             "must be a multiple of engine.block_size (" + std::to_string(block_size) + ")");

@@ -142,7 +142,7 @@ void add_tier(FuzzCase& fuzz, std::uint64_t seed) {
   tier.host_blocks = least + dice.any({0, 1, dice.between(0, pool), 2 * pool, 20 * pool});
   tier.store_mode = dice.any({engine::StoreMode::prompt, engine::StoreMode::all,
                               engine::StoreMode::lazy, engine::StoreMode::second_turn});
-  tier.by_touches = dice.one_in(2);
+  tier.as_v0_26 = dice.one_in(2);
   if (tier.kind == TierKind::offload) fuzz.config.kv.prefix_caching = true;
   tier.tail_store = dice.one_in(2);
   tier.swap_partially = dice.one_in(2);
@@ -179,6 +179,8 @@ void add_gaps(FuzzCase& fuzz, std::uint64_t seed) {
 
 void make_async(FuzzCase& fuzz) {
   fuzz.config.async = true;
+  fuzz.config.tier.as_v0_26 =
+      false;  // without prefix caching requests may preempt each other for ever
   fuzz.config.scheduler.batching = engine::Batching::v1;
 }
 
@@ -190,7 +192,7 @@ void add_connector(FuzzCase& fuzz, std::uint64_t seed) {
   fuzz.config.scheduler.batching = engine::Batching::v1;
   engine::TierConfig& tier = fuzz.config.tier;
   tier.kind = engine::TierKind::offload;
-  tier.arc = dice.one_in(2) && !tier.by_touches;
+  tier.arc = dice.one_in(2) && !tier.as_v0_26;
 }
 
 void add_host_eviction(FuzzCase& fuzz, const std::string& rule, std::uint64_t seed) {

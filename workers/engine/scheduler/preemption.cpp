@@ -19,7 +19,7 @@ void SchedulerState::preempt(Request& victim, Step& step) {
   } else {
     SwapSpace* swap = tier.swap_space();
     victim.swapped_out = swap != nullptr && swap->keep_preempted(victim);
-    kv.release(victim);
+    free_blocks(victim);
     victim.num_computed_tokens = 0;
   }
   order.push_preempted(victim);

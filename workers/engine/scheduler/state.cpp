@@ -26,13 +26,16 @@ void SchedulerState::abort(Request& request, Nanos now) {
   } else {
     leave_queue(request);
   }
-  if (fenced(request)) {
-    late.push_back({launched, kv.take_blocks(request)});
-  } else {
-    kv.release(request);
-  }
+  free_blocks(request);
   request.status = RequestStatus::aborted;
   order.on_turn_end(request, now);
+}
+
+void SchedulerState::free_blocks(Request& request) {
+  if (fenced(request))
+    late.push_back({launched, kv.take_blocks(request)});
+  else
+    kv.release(request);
 }
 
 void SchedulerState::on_applied() {

@@ -48,6 +48,8 @@ struct SchedulerState {
   bool fenced(const Request& request) const {
     return request.in_batch > applied && tier.connector() != nullptr;
   }
+  /// Frees the request's blocks, or keeps them until the steps in flight are over.
+  void free_blocks(Request& request);
   /// A step that computes something is over.
   void on_applied();
 

@@ -62,7 +62,7 @@ bool V1Batching::grow(Request& request, int num_tokens, Step& step, Request*& af
       continue;
     }
     Request& victim = state_.order.choose_victim(state_.running);
-    if (state_.fenced(victim)) return false;
+    if (state_.fenced(victim) && !state_.tier.connector()->preempts_busy()) return false;
     step.out_of_blocks = true;
     const bool itself = &victim == &request;
     if (itself && state_.config.version != Version::may_2026) after = RunningList::next(request);

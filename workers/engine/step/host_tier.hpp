@@ -52,6 +52,9 @@ class Connector {
   virtual void observe(Nanos now) = 0;
   /// Makes known what the oldest step observed; the loads among it. Valid until the next call.
   virtual std::span<const LoadedKv> make_known() = 0;
+  /// Whether a request that a step in flight computes for is preempted, although that frees no
+  /// block before the step is over, so that often all behind it follow (vLLM 0.26).
+  virtual bool preempts_busy() const = 0;
 
   // Loads ahead of their turns.
   /// When the tier must be called even if nothing else happens.

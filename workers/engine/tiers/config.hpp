@@ -33,7 +33,7 @@ struct TierConfig {
   PrefetchPolicy* prefetch = nullptr;  // borrowed; null: KV is loaded on demand only
   bool tail_store = true;              // also store what a turn has not stored when it ends
   bool arc = false;                    // evict by ARC
-  bool by_touches = false;             // vLLM 0.26: LRU by look-ups and copies
+  bool as_v0_26 = false;               // LRU by look-ups and copies; preempts busy requests
   int store_threshold = 0;             // a block is stored when it is offered so often
 
   // swap

@@ -12,7 +12,7 @@ ConnectorTier::ConnectorTier(const TierConfig& config, int max_step_tokens, KvCa
       scan_limit_(2 * kv.blocks_for(max_step_tokens)),
       kv_(kv),
       host_(static_cast<int>(config.host_blocks), config.arc, config.eviction, kv.prefix_cache(),
-            config.store_threshold, config.by_touches),
+            config.store_threshold, config.as_v0_26),
       transfers_(config.transfers, copier),
       events_(events),
       allocated_(static_cast<std::size_t>(kv.num_usable()) + 1) {
@@ -55,7 +55,8 @@ void ConnectorTier::on_arrival(const Request& request, Nanos now) {
 
 HostHit ConnectorTier::find(Request& request, int gpu_tokens) {
   Client& client = client_of(request);
-  client.cursor = client.table = 0;
+  client.table = 0;
+  if (!config_.as_v0_26) client.cursor = 0;  // vLLM 0.26 offers nothing again
   if (client.jobs > 0) return {.ask_again = true};
   kv_.number_contents(request);
   if (config_.eviction != nullptr && !std::exchange(request.tier.looked_up, true))

@@ -42,6 +42,7 @@ class ConnectorTier final : public HostTier, public Connector {
   std::span<const LoadedKv> poll(Nanos now) override;
 
   bool busy() const override;
+  bool preempts_busy() const override { return config_.as_v0_26; }
   void wait(Clock& clock, Nanos until) override {
     if (transfers_.busy()) transfers_.wait(clock, std::min(until, wakeup()));
   }
