@@ -5,7 +5,9 @@
 #include <tuple>
 #include <utility>
 
+#include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/reader.hpp"
+#include "sweeps/hdf5/chunks.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "sweeps/upkeep/rewriting.hpp"
 
@@ -109,6 +111,8 @@ void check_mergeable(const ArchiveReader& a, const ArchiveReader& b) {
 void merge_archives(const std::string& a, const std::string& b, const std::string& target) {
   if (::access(target.c_str(), F_OK) == 0) throw ArchiveError(target + " exists already");
   ArchiveReader left(a), right(b);
+  for (const std::string& each : {a, b})
+    reading(each, [&] { check_chunks(open_h5(each).get()); });  // also those that no cell needs
   check_mergeable(left, right);
   const std::vector<Origin> origins = chosen(left, right);
   ArchiveIndex index;

@@ -3,6 +3,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include <filesystem>
 #include <fstream>
 
 #include "sweeps/archive/reader.hpp"
@@ -38,11 +39,11 @@ void damage_chunk(const std::string& path, const std::string& column) {
 }
 
 /// Two of three cells are done, and a chunk of their steps is damaged.
-void damaged(ArchiveWorld& world) {
+void damaged(ArchiveWorld& world, const std::string& column = "steps/n_tok") {
   world.open();
   world.run_all({0, 1});
   world.close();
-  damage_chunk(world.path(), "steps/n_tok");
+  damage_chunk(world.path(), column);
 }
 
 }  // namespace
@@ -69,6 +70,19 @@ TEST_CASE("an archive with a damaged chunk is refused before a run, and left as 
   CHECK_THAT(error_of<ArchiveDamaged>([&] { world.open(); }),
              Contains("results.h5 is damaged: the dataset steps/n_tok is not whole"));
   CHECK(file_bytes(world.path()) == before);
+}
+
+TEST_CASE("an archive with a damaged chunk is not merged with another, though no result needs it",
+          "[archive]") {
+  ArchiveWorld world(3), other(3);
+  damaged(world, "steps/cell");  // which follows from the ranges in /cells
+  other.open();
+  other.run_all({2});
+  other.close();
+  const std::string target = world.scratch() + "/both.h5";
+  CHECK_THAT(error_of<ArchiveDamaged>([&] { merge_archives(world.path(), other.path(), target); }),
+             Contains("results.h5 is damaged: the dataset steps/cell is not whole"));
+  CHECK_FALSE(std::filesystem::exists(target));
 }
 
 TEST_CASE("a merge that would copy a damaged chunk says so, and changes nothing", "[archive]") {
