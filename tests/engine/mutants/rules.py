@@ -102,7 +102,7 @@ RULES = [
     ("T13", "blocks that were found go to T2",
      [(STORE, "here->frequent || reused", "here->frequent")]),
     ("T14", "release put off after the end", [(SCHEDULER, "const bool fenced = state_.fenced(request);", "const bool fenced = false;")]),
-    ("T14", "release put off after an abort", [(STATE, "if (fenced(request))", "if (false)")]),
+    ("T14", "release put off after an abort", [(STATE_H, "fenced(request) ? late", "false ? late")]),
     ("T15", "a busy victim is not preempted", [(V1, "if (state_.fenced(victim) && !state_.tier.connector()->preempts_busy()) return false;", "")]),
     ("T16", "blocks stay with the load of an aborted request",
      [(TIER, "job->held = kv_.take_blocks(request);", "static_cast<void>(kv_);")]),

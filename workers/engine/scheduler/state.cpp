@@ -31,13 +31,6 @@ void SchedulerState::abort(Request& request, Nanos now) {
   order.on_turn_end(request, now);
 }
 
-void SchedulerState::free_blocks(Request& request) {
-  if (fenced(request))
-    late.push_back({launched, kv.take_blocks(request)});
-  else
-    kv.release(request);
-}
-
 void SchedulerState::on_applied() {
   ++applied;
   for (; !late.empty() && late.front().batch <= applied; late.pop_front())

@@ -36,8 +36,7 @@ struct SchedulerState {
   RunningList suspended{};  // preempted requests that still hold blocks, in order of preemption
   LoadingList loading{};    // with a load, until they are admitted
 
-  // With a connector: steps that compute something, and blocks that the last of them may write
-  // although their request has ended.
+  // With a connector: steps that compute, and blocks that they may write although freed by then.
   struct LateRelease {
     std::uint64_t batch;
     std::vector<BlockId> blocks;
@@ -49,7 +48,9 @@ struct SchedulerState {
     return request.in_batch > applied && tier.connector() != nullptr;
   }
   /// Frees the request's blocks, or keeps them until the steps in flight are over.
-  void free_blocks(Request& request);
+  void free_blocks(Request& request) {
+    fenced(request) ? late.push_back({launched, kv.take_blocks(request)}) : kv.release(request);
+  }
   /// A step that computes something is over.
   void on_applied();
 

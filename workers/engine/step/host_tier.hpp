@@ -40,9 +40,8 @@ class SwapSpace {
   virtual bool keep_finished(Request& request) = 0;
 };
 
-/// A tier as vLLM's OffloadingConnector. Requests that hold blocks for a load are served before all
-/// others, stores are decided with the step, and blocks that a step in flight may write are not
-/// given to others.
+/// A tier as vLLM's OffloadingConnector: holders of blocks for a load are served first, stores are
+/// decided with the step, and blocks that a step in flight may write are not given to others.
 class Connector {
  public:
   virtual ~Connector() = default;
@@ -52,8 +51,7 @@ class Connector {
   virtual void observe(Nanos now) = 0;
   /// Makes known what the oldest step observed; the loads among it. Valid until the next call.
   virtual std::span<const LoadedKv> make_known() = 0;
-  /// Whether a request that a step in flight computes for is preempted, although that frees no
-  /// block before the step is over, so that often all behind it follow (vLLM 0.26).
+  /// Whether requests of a step in flight are preempted, which frees blocks a step later (0.26).
   virtual bool preempts_busy() const = 0;
 
   // Loads ahead of their turns.
