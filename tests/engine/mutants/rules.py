@@ -3,7 +3,6 @@
 CACHE = "workers/engine/cache/kv_cache.cpp"
 SCHEDULER = "workers/engine/scheduler/scheduler.cpp"
 V1 = "workers/engine/scheduler/v1.cpp"
-STATE = "workers/engine/scheduler/state.cpp"
 STATE_H = "workers/engine/scheduler/state.hpp"
 LOADS = "workers/engine/scheduler/host_loads.cpp"
 TIER = "workers/engine/tiers/connector.cpp"
