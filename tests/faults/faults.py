@@ -144,7 +144,7 @@ SCENARIOS = [
     Scenario("merge", ["merge", "part.h5", "other.h5", "-o", "both.h5"], output="both.h5", strikes="both.h5"),
     Scenario("salvage", ["salvage", "part.h5", "-o", "saved.h5"], output="saved.h5", strikes="saved.h5"),
     Scenario("export", ["export", "part.h5", "--table", "steps", "-o", "steps.csv"], output="steps.csv",
-             strikes=".kvsweep-"),
+             strikes=".kvsweep"),
     Scenario("report", ["report", "part.h5", "-o", "page"], output="page", strikes="page"),
 ]
 

@@ -163,7 +163,6 @@ class Package(unittest.TestCase):
             table = (out / f"py-test-{gpu}-jct-wall-mean-s.tex").read_text()
             self.assertIn("lmcache-16G" if gpu == "h100-80gb" else "fcfs", table)
             self.assertLess(table.index(r"\toprule"), table.index(r"\midrule"))
-        self.assertIn("whole step", (out / "py-test-Step-duration-over-tokens-least-squares.tex").read_text())
         self.assertIn("lmcache-16G", (out / "py-test-What-is-best-where.tex").read_text())
 
     def test_an_archive_is_no_report_and_the_command_says_how_one_is_made(self):

@@ -241,7 +241,7 @@ test("jobs sort by every column, and a click opens one", async () => {
 test("what is drawn can be had as CSV", async () => {
   const [download] = await Promise.all([page.waitForEvent("download"), page.locator(".under .csv").click()]);
   const csv = readFileSync(await download.path(), "utf8");
-  assert.match(csv, /^t_s,prefill,decode,running,waiting/);
+  assert.match(csv, /^series,panel,time \[s\],value,[^]*\r\nprefill,Tokens of a step,/);
   assert.ok(csv.split("\r\n").length > 100);
 });
 

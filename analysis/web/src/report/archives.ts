@@ -29,12 +29,11 @@ export function provenanceSection(report: Report): HTMLElement {
   const repeats = repeatsText(Math.max(0, ...panels.flatMap(({ groups }) => groups.map((group) => group.repeats))));
   const badges = [...kinds].flatMap((kind, i) => [i > 0 ? ", " : "", badge(kind)]);
   return section("provenance", "Provenance",
-    h("p", {}, "Figures here are ", ...badges,
-      ". MODELLED: computed by a cost model in virtual time. MEASURED: a model ran. ",
-      "Kinds never share a table or a chart."),
+    h("p", {}, ...(badges.length > 0 ? ["Figures here are ", ...badges, ". "] : []),
+      "MODELLED: computed by a cost model in virtual time. MEASURED: a model ran. Kinds never share a table or a chart."),
     h("p", { class: "muted" },
       `${sum("ok")} of ${sum("cells")} planned cells have a result; `,
-      `${gpus} GPU${gpus === 1 ? "" : "s"}, ${repeats} at most; `,
+      panels.length > 0 && `${gpus} GPU${gpus === 1 ? "" : "s"}, ${repeats} at most; `,
       `page made by kvsweep ${report.program}.`),
     ...archives.map(provenance));
 }
