@@ -212,8 +212,9 @@ TEST_CASE("another backend confirms a capacity beside the modelled one") {
   program.write("agents.toml", text + R"([weights]
 seed = 1
 )");
-  const Outcome found = search(program, {"--confirm", "cpu", "--most", "2", "--set",
-                                         "workload.max_context=4096", "--set", "workload.jobs=3"});
+  const Outcome found =
+      search(program, {"--confirm", "cpu", "--most", "2", "--set", "workload.max_context=4096",
+                       "--set", "workload.jobs=3", "--set", "workload.gap_s=0.01"});
   INFO(found.err << found.out);
   CHECK(found.exit_code == 0);
   CHECK(program.exists("a.confirm.h5"));
