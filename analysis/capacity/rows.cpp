@@ -273,7 +273,9 @@ std::string Capacity::not_monotone(const CapacityRules& rules) const {
     if (above.empty()) continue;
     std::vector<std::string> loads;
     for (const std::size_t each : above) loads.push_back(four_digits(rules.search.loads[each]));
-    texts.push_back("seed " + std::to_string(seed) + " misses at " +
+    const auto number =
+        rules.workload_seeds.empty() ? static_cast<std::int64_t>(seed) : rules.workload_seeds[seed];
+    texts.push_back("seed " + std::to_string(number) + " misses at " +
                     four_digits(rules.search.loads[*search.seeds[seed].miss()]) +
                     " and meets again at " + sweep::joined(loads));
   }

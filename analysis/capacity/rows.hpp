@@ -79,7 +79,7 @@ struct Capacity {
 
   /// "even 1 misses ttft_p90 <= 2 s: 3.1 s", "meets all limits at 512: raise --most", or nothing
   std::string verdict(const CapacityRules& rules) const;
-  /// "seed 0 meets the limits at 12 again": loads that meet above one that does not.
+  /// "seed 1 misses at 9 and meets again at 12": loads that meet above one that does not.
   std::string not_monotone(const CapacityRules& rules) const;
 };
 

@@ -280,8 +280,12 @@ analysis::Grid CapacitySearch::confirmed(const std::string& backend) const {
   analysis::KnownMetrics known;
   const auto there = analysis::capacity_places(rules_, pointers_to(records), &archive, known);
   analysis::Grid grid;
-  grid.columns = {{"place", "", false},        {"load", rules_.unit()}, {"limit", "", false},
-                  {plan_.backend, "modelled"}, {backend, "measured"},   {"there", "", false}};
+  grid.columns = {{"place", "", false},
+                  {"load", rules_.unit()},
+                  {"limit", "", false},
+                  {plan_.backend, capacity_kind(plan_.backend)},
+                  {backend, capacity_kind(backend)},
+                  {"there", "", false}};
   for (const analysis::CapacityPlace& place : places_) {
     const auto other = std::ranges::find(there, place.name, &analysis::CapacityPlace::name);
     const auto further = further_.find(place.name);

@@ -75,4 +75,8 @@ class CapacitySearch {
   bool is_out_of_budget_ = false;
 };
 
+inline std::string capacity_kind(const std::string& backend) {
+  return backend == "sim" ? "MODELLED" : "MEASURED";
+}
+
 }  // namespace driver

@@ -203,6 +203,26 @@ loose = "ttft_p90=2"
                             Contains("jobs/s per GPU"));
 }
 
+TEST_CASE("a row whose cells fail ends with exit code 3") {
+  const Program program;
+  program.write("agents.toml", kAgents + "[expect]\nevictions = 1\n");
+  const Outcome found = search(program, {});
+  INFO(found.err << found.out);
+  CHECK(found.exit_code == 3);
+  CHECK_THAT(found.out, Contains("failed"));
+}
+
+TEST_CASE("a capacity is confirmed on another backend alone, which is known before the search") {
+  const Program program;
+  program.write("agents.toml", kAgents);
+  for (const std::string backend : {"sim", "gpu"}) {
+    const Outcome found = search(program, {"--confirm", backend});
+    CHECK(found.exit_code == 2);
+    CHECK_THAT(found.err, Contains("--confirm must be "));
+    CHECK_FALSE(program.exists("a.h5"));
+  }
+}
+
 TEST_CASE("another backend confirms a capacity beside the modelled one") {
   const Program program;
   std::string text = kAgents;
@@ -218,5 +238,5 @@ seed = 1
   INFO(found.err << found.out);
   CHECK(found.exit_code == 0);
   CHECK(program.exists("a.confirm.h5"));
-  CHECK_THAT(found.out, Contains("modelled") && Contains("measured"));
+  CHECK_THAT(found.out, Contains("MODELLED") && Contains("MEASURED"));
 }
