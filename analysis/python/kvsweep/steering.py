@@ -156,7 +156,7 @@ class Policy:
         if label is None and self.free_jobs:
             job = Job(self.free_jobs.pop(), now)
         elif job is None:
-            root = self.root_of(label)
+            root = self.jobs.get(label[0].rpartition("/")[0]) if label else None  # None: it is one itself, or its root is over
             job = Job(self.next_job, root.arrival if root else now, root and root.root)
             self.next_job += 1
         tool = -1
@@ -173,11 +173,6 @@ class Policy:
         self.requests[request.request_id] = request
         self.call("arrive", ctypes.byref(turn), ctypes.c_uint32(job.root))
         return turn.id
-
-    def root_of(self, label):
-        """The job that a new one is a subagent of; None where it is the root, or its root is over."""
-        root, slash, _ = label[0].rpartition("/") if label else ("", "", "")
-        return self.jobs.get(root) if slash else None
 
     def updated(self, request):
         turn = self.turns[request.request_id]
