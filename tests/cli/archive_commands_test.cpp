@@ -267,7 +267,8 @@ TEST_CASE("tables and formats that do not exist are refused with those that do")
   const FinishedRun run;
   run.check_refused({"export", "tiny.h5", "--table", "rows"}, 2, "cells, jobs, turns, steps");
   run.check_refused({"export", "tiny.h5"}, 2, "export needs --table");
-  run.check_refused({"export", "tiny.h5", "--table", "jobs", "--format", "xml"}, 2, "csv, jsonl, aiperf or vllm-bench");
+  run.check_refused({"export", "tiny.h5", "--table", "jobs", "--format", "xml"}, 2,
+                    "csv, jsonl, aiperf or vllm-bench");
   run.check_refused({"table", "tiny.h5", "--format", "xml"}, 2, "text, md or csv");
   run.check_refused({"table", "tiny.h5", "--metric", "speed"}, 2, "jct_wall_mean_s");
 }
