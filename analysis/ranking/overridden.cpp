@@ -11,8 +11,8 @@ namespace {
 
 using Texts = std::vector<std::string>;
 
-/// Who runs with what, in the order in which it was first seen: the same change of several presets
-/// is one line.
+/// Which policies run with what, in the order in which it was first seen: the same change of
+/// several presets is one line.
 class Changes {
  public:
   void add(const std::string& name, const std::string& says, const std::string& remark) {

@@ -20,7 +20,8 @@ constexpr std::string_view kPolicyKeys = "policy.";
 /// Raised by hand when the engine's results change: older archives then no longer count as done.
 /// Where only some cells change, only theirs is.
 std::int64_t engine_abi(const ExperimentConfig& config) {
-  if (config.engine.tier.kind == engine::TierKind::offload) return 6;
+  const engine::TierConfig& tier = config.engine.tier;
+  if (tier.kind == engine::TierKind::offload) return tier.as_v0_26 ? 7 : 6;
   return config.policy.admission.max_programs > 0 ? 5 : 4;
 }
 

@@ -8,10 +8,11 @@
     KVSWEEP_POLICY_S    most seconds that the policy may take in one step (0.1)
 
 A request names its job by vllm_xargs: job_id, and is_last_step and tool where they are known; or by the id that kvsweep's client
-gives it (JOB-tTURN). A job ROOT/NAME is a subagent of the job ROOT: its place in the order is that of ROOT, and no admission holds
-it back. A request that names none is served in order of arrival, whatever the admission. What the policy decides goes through vLLM's own structures: `waiting` is a queue in the policy's order that shows only requests that it admits, `priority` says
-which request is preempted, a pin is a reference to the blocks of a finished request. A policy that fails or takes too long is left
-behind, once, with a warning: the scheduler goes on as the stock one.
+gives it (JOB-tTURN). A job ROOT/NAME is a subagent of ROOT while that goes on: it has its place in the order, and no admission holds it
+back. A request that names none is served in order of arrival, whatever the admission. What is decided goes through vLLM's own structures:
+`waiting` is a queue in the policy's order that shows only requests that it admits, `priority` says which request is preempted, a pin is a
+reference to the blocks of a finished request. A policy that fails or takes too long is left behind, once, with a warning: the scheduler
+goes on as the stock one.
 """
 import ctypes
 import logging
@@ -156,7 +157,7 @@ class Policy:
         if label is None and self.free_jobs:
             job = Job(self.free_jobs.pop(), now)
         elif job is None:
-            root = self.jobs.get(label[0].rpartition("/")[0]) if label else None  # None: it is one itself, or its root is over
+            root = self.jobs.get(label[0].rpartition("/")[0]) if label and "/" in label[0] else None
             job = Job(self.next_job, root.arrival if root else now, root and root.root)
             self.next_job += 1
         tool = -1
