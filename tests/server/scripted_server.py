@@ -74,7 +74,7 @@ class Steps:
         path = os.environ.get("KVSWEEP_STEPS")
         self.file = open(path, "a") if path and a.scheduler_cls and a.fault != "no-steps" else None
         self.requests, self.cut = 0, False
-        self.write({"kvsweep_steps": 1 if a.fault == "old-steps" else 2, "vllm": a.version, "async": not a.no_async_scheduling, "block_size": BLOCK})
+        self.write({"kvsweep_steps": 2 if a.fault == "old-steps" else 3, "vllm": a.version, "async": not a.no_async_scheduling, "block_size": BLOCK})
 
     def write(self, line):
         if self.file is None or self.cut:

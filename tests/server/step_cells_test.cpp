@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 
 #include "analysis/digest/fits.hpp"
 #include "tests/server/world.hpp"
@@ -65,6 +66,30 @@ TEST_CASE("steps stand on the cell's clock, and each turn's fall between its sen
   CHECK(fit.steps() == static_cast<std::int64_t>(cell.steps.rows()));
 }
 
+TEST_CASE("a turn's time is told by the steps: in queue, in prefill and in decodes") {
+  ServerWorld world;
+  const sweep::CellResult cell = logging(world, "--no-async-scheduling").run();
+  const auto &arrive = cell.turns.values<double>("t_arrive_s"),
+             &finish = cell.turns.values<double>("t_finish_s"),
+             &admit = cell.turns.values<double>("t_admit_s"),
+             &queue = cell.turns.values<double>("queue_s"),
+             &prefill = cell.turns.values<double>("prefill_s"),
+             &again = cell.turns.values<double>("recompute_s"),
+             &decode = cell.turns.values<double>("decode_s");
+  for (std::size_t i = 0; i < arrive.size(); ++i) {
+    CHECK(admit[i] > arrive[i]);
+    CHECK(admit[i] < finish[i]);
+    CHECK(queue[i] >= admit[i] - arrive[i]);
+    CHECK(prefill[i] + again[i] > 0);
+    CHECK(decode[i] > 0);
+  }
+  const std::vector<double>& of_jobs = cell.jobs.values<double>("queue_s");
+  CHECK(std::accumulate(of_jobs.begin(), of_jobs.end(), 0.0) ==
+        Approx(std::accumulate(queue.begin(), queue.end(), 0.0)));
+  CHECK(figure(cell, "steps") == static_cast<double>(cell.steps.rows()));
+  CHECK(figure(cell, "computed_tok") > 0);
+}
+
 TEST_CASE("each cell of one server has its own steps") {
   ServerWorld world;
   const auto first = logging(world).run(), second = world.run();
@@ -93,5 +118,5 @@ TEST_CASE("a server that writes no steps, or those of another version, is refuse
   ServerWorld silent, old;
   CHECK_THAT(logging(silent, "--fault no-steps").failure(),
              Contains("server.steps: ") && Contains("does not begin as kvsweep.vllm"));
-  CHECK_THAT(logging(old, "--fault old-steps").failure(), Contains("reads version 2"));
+  CHECK_THAT(logging(old, "--fault old-steps").failure(), Contains("reads version 3"));
 }

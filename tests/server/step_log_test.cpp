@@ -16,7 +16,7 @@ namespace {
 class LogWorld {
  public:
   explicit LogWorld(const std::string& how = "true") {
-    add(R"({"kvsweep_steps":2,"vllm":"0.26.0","async":)" + how + R"(,"block_size":16,"t":0})");
+    add(R"({"kvsweep_steps":3,"vllm":"0.26.0","async":)" + how + R"(,"block_size":16,"t":0})");
   }
   LogWorld& add(const std::string& text, const std::string& end = "\n") {
     std::ofstream(path(), std::ios::app) << text << end;
@@ -74,6 +74,18 @@ TEST_CASE("a preempted request has computed nothing until it is resumed") {
   CHECK(log.steps[4].shares.at(0).computed_before == 58);
 }
 
+TEST_CASE("copies that begin are told, also where nothing is computed meanwhile") {
+  LogWorld world("false");
+  world.line(1, R"("ids":{"0":"a"},"loads":[[0,5]])").line(2, "");
+  world.line(3, R"("batch":[[0,8]],"tokens":8,"new":[[0,80,80]],"stores":3)").line(4, "");
+  const StepLog log = world.read();
+  REQUIRE(log.steps.size() == 2);
+  CHECK(log.steps[0].loads.at(0).blocks == 5);
+  CHECK(log.steps[0].end_s == log.steps[0].start_s);
+  CHECK(log.steps[1].stored_blocks == 3);
+  CHECK(log.steps[1].shares.at(0).taken == Taken::fresh);
+}
+
 TEST_CASE(
     "a step has the time of its own batch, which asynchronous scheduling is one call ahead of") {
   const auto times = [](const std::string& async) {
@@ -115,7 +127,7 @@ TEST_CASE("lines that no scheduler writes end the steps, whatever they hold") {
         R"("batch":[[0]],"tokens":1)", R"("batch":[[0,1e99]],"tokens":1)",
         R"("batch":5,"tokens":5)", R"("batch":[[0,2147483647]],"tokens":2147483647)",
         R"("ids":{"x":"a"})", R"("ids":{"1":5})", R"("new":[[0,"a",0]])", R"("preempted":[9])",
-        R"("batch":[{}],"tokens":1)"}) {
+        R"("loads":[[9,1]])", R"("loads":1)", R"("stores":[1])", R"("batch":[{}],"tokens":1)"}) {
     LogWorld world("false");
     world.line(1, kFirst).line(2, R"("batch":[0],"tokens":1)").line(3, wrong);
     world.line(4, R"("batch":[0],"tokens":1)");
@@ -175,12 +187,12 @@ TEST_CASE("a file that is no log of steps, or one of another version, is refused
   const std::string other = world.path() + ".other";
   for (const char* head :
        {"", "hello", "[1]", R"({"kvsweep_steps":1})", R"({"kvsweep_steps":{}})",
-        R"({"kvsweep_steps":2,"async":"yes"})", R"({"kvsweep_steps":2,"block_size":-4})"}) {
+        R"({"kvsweep_steps":3,"async":"yes"})", R"({"kvsweep_steps":3,"block_size":-4})"}) {
     std::ofstream(other, std::ios::trunc) << head << '\n';
     INFO(head);
     CHECK_THROWS_WITH(server::read_step_log(other, 0, 0), Contains(other));
   }
-  std::ofstream(other, std::ios::trunc) << R"({"kvsweep_steps":2,"x":)" << std::string(400'000, '[')
+  std::ofstream(other, std::ios::trunc) << R"({"kvsweep_steps":3,"x":)" << std::string(400'000, '[')
                                         << std::string(400'000, ']') << "}\n";
   CHECK_THROWS_WITH(server::read_step_log(other, 0, 0), Contains("256 levels"));
 }

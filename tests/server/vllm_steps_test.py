@@ -114,12 +114,37 @@ def resumed_as_new():
     expect_equal((found[2]["resumed"], found[2]["new"]), ([[0, 32, 0]], [[1, 16, 0]]), "resumed and new")
 
 
-@case("tokens from outside the GPU and copies that begin are told")
+def copies(loads=(), stores=()):
+    """Of [(id, blocks)]: the metadata of vLLM's OffloadingConnector."""
+    def job(id, blocks, side):
+        return types.SimpleNamespace(req_id=id, **{side: types.SimpleNamespace(block_ids=list(range(blocks)))})
+
+    return types.SimpleNamespace(load_jobs={i: job(id, n, "dst_spec") for i, (id, n) in enumerate(loads)},
+                                 store_jobs={i: job(id, n, "src_spec") for i, (id, n) in enumerate(stores)})
+
+
+@case("a load that begins names its request, which is a new one when it is scheduled, with its tokens from outside the GPU")
 def outside():
     stats = types.SimpleNamespace(prefill_stats=types.SimpleNamespace(num_external_cached_tokens=48))
-    meta = types.SimpleNamespace(load_jobs=[1, 2], store_jobs={})
-    found = lines_of([(["a"], [], output({"a": 40}, new={"a": 64}, meta=meta)), ([], [], output(finished=["a"]))], requests={"a": stats})
-    expect_equal((found[0]["new"], found[0]["loads"], "stores" in found[0]), ([[0, 64, 48]], 2, False), "outside")
+    found = lines_of([([], ["a"], output(meta=copies(loads=[("a", 3)]))), (["a"], [], output({"a": 40}, new={"a": 64})),
+                      ([], [], output(finished=["a"]))], requests={"a": stats})
+    expect_equal(found[0], {"ids": {"0": "a"}, "loads": [[0, 3]], "run": 0, "wait": 1}, "load")
+    expect_equal((found[1]["new"], "resumed" in found[1], "loads" in found[1]), ([[0, 64, 48]], False, False), "scheduled")
+
+
+@case("stores are counted in blocks, those of a request that has ended too")
+def stored():
+    found = lines_of([(["a"], [], output({"a": 40}, new={"a": 0}, meta=copies(stores=[("a", 2)]))),
+                      ([], [], output(finished=["a"], meta=copies(stores=[("a", 4), ("b", 1)])))])
+    expect_equal((found[0]["stores"], found[1]["stores"], "ids" in found[1]), (2, 5, False), "stores")
+
+
+@case("a preempted request that comes back by a load is a resumed one")
+def loaded_again():
+    found = lines_of([(["a"], [], output({"a": 40}, new={"a": 0})), ([], ["a"], output(preempted={"a"})),
+                      ([], ["a"], output(meta=copies(loads=[("a", 2)]))), (["a"], [], output({"a": 9}, new={"a": 32})),
+                      ([], [], output(finished=["a"]))])
+    expect_equal((found[3]["resumed"], "new" in found[3]), ([[0, 32, 0]], False), "resumed")
 
 
 @case("two calls behind a step have lines, and idle ones behind those have none")

@@ -215,8 +215,9 @@ class ServerCell {
                "ITL spread them evenly over a turn's events",
            true});
     if (chains_) add_chains(result);
-    if (steps_) add_server_steps(*steps_, zero_s_, load_.workload, result);
-    result.figures.push_back({"forwards", metrics_.forwards(), "", true});
+    const std::int64_t block = config_.server->match ? bytes_per_block(config_) : 0;
+    if (steps_) add_server_steps(*steps_, zero_s_, block, load_.workload, result);
+    if (!steps_) result.figures.push_back({"forwards", metrics_.forwards(), "", true});
     return result;
   }
 

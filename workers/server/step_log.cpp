@@ -18,7 +18,7 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kVersion = 2;
+constexpr int kVersion = 3;
 constexpr std::size_t kLongestLine = std::size_t{1} << 20, kLongestId = 1024, kMostShown = 80;
 
 /// A count from 0 on. Throws std::invalid_argument for anything else.
@@ -111,9 +111,14 @@ class Follower {
     admit(line, "new", Taken::fresh);
     admit(line, "resumed", Taken::resumed);
     schedule(line, step);
+    for (const json& each : list_at(line, "loads"))
+      step.loads.push_back({request(each.at(0)).index, count_of(each.at(1))});
+    step.stored_blocks = count_at(line, "stores");
     for (const json& number : list_at(line, "finished")) live_.erase(count_of(number));
     calls_s_.push_back(t_s);
-    if (step.shares.empty() && step.preempted.empty()) return;
+    if (step.shares.empty() && step.preempted.empty() && step.loads.empty() &&
+        step.stored_blocks == 0)
+      return;
     call_of_.push_back(calls_s_.size() - 1);
     log_.steps.push_back(std::move(step));
   }

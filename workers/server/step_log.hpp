@@ -21,13 +21,20 @@ struct LoggedVictim {
   int tokens = 0;  // that it had computed
 };
 
-/// A step that computes or preempts. Times are those of the monotonic clock.
+struct LoggedLoad {
+  std::size_t request = 0;  // in StepLog::ids
+  int blocks = 0;
+};
+
+/// A step that computes, copies or preempts. Times are those of the monotonic clock.
 struct LoggedStep {
   double start_s = 0, end_s = 0;  // of its own batch
   double plan_s = 0;              // that scheduling took
   int running = 0, waiting = 0;
   std::vector<LoggedShare> shares;  // in scheduled order
   std::vector<LoggedVictim> preempted;
+  std::vector<LoggedLoad> loads;  // that begin
+  int stored_blocks = 0;          // whose copies to host memory begin
 };
 
 /// What analysis/python/kvsweep/vllm.py has written inside a server.

@@ -14,7 +14,8 @@ line says what wrote the file; then, per step, with fields left out that are 0 o
     run, wait            requests running and waiting after schedule()
     new, resumed         [number, tokens found in caches, tokens of them found outside the GPU] of each
     preempted, finished  numbers
-    loads, stores        copies from and to host memory that begin
+    loads              [number, blocks] of each request whose KV begins to come from host memory
+    stores             blocks that begin to be copied to host memory
 
 A request has computed the tokens that were found for it and what it was scheduled to compute since; nothing once preempted. The two
 calls of schedule() behind one that does something have lines in any case: with asynchronous scheduling a batch's time lies between them.
@@ -33,7 +34,7 @@ from vllm.v1.core.sched.scheduler import Scheduler as StockScheduler
 
 from kvsweep.steering import Steered
 
-VERSION = 2
+VERSION = 3
 encode = json.JSONEncoder(separators=(",", ":")).encode
 FLUSH_S = 1.0
 FIELDS = {"num_scheduled_tokens", "total_num_scheduled_tokens", "scheduled_new_reqs", "scheduled_cached_reqs", "preempted_req_ids",
@@ -46,17 +47,17 @@ def found_outside(request):
     return getattr(stats, "num_external_cached_tokens", 0) or 0
 
 
-def copies(output):
-    """(loads, stores): copies that vLLM's OffloadingConnector begins with this step."""
-    meta = getattr(output, "kv_connector_metadata", None)
-    return tuple(len(getattr(meta, name, None) or ()) for name in ("load_jobs", "store_jobs"))
+def copies(output, name, side):
+    """[(request id, GPU blocks)] of the copies that vLLM's OffloadingConnector begins with this step: "load_jobs" or "store_jobs"."""
+    jobs = getattr(getattr(output, "kv_connector_metadata", None), name, None) or {}
+    return [(job.req_id, len(getattr(job, side).block_ids)) for job in jobs.values()]
 
 
 class Numbers(dict):
     """A small integer for each request that is not finished, from 0 in order of appearance."""
 
     def __init__(self):
-        self.next, self.fresh = 0, {}
+        self.next, self.fresh, self.loading = 0, {}, set()  # loading: named by a load, and not scheduled yet
 
     def __missing__(self, id):
         number = self[id] = self.next
@@ -71,11 +72,13 @@ class Numbers(dict):
 
 def line_of(scheduler, output, numbers):
     """What stands in the line of a step beside its times and the queues; empty where it does nothing."""
-    line = {}
+    line = {"stores": sum(blocks for _, blocks in copies(output, "store_jobs", "src_spec"))}
     if output.finished_req_ids:
         line["finished"] = [numbers.pop(id) for id in output.finished_req_ids if id in numbers]
+        numbers.loading -= output.finished_req_ids
     cached, taken = output.scheduled_cached_reqs, [(r.req_id, r.num_computed_tokens) for r in output.scheduled_new_reqs]
-    again = [each for each in taken if each[0] in numbers]  # where the model runner takes resumed requests for new ones
+    # Where the model runner takes resumed requests for new ones.
+    again = [each for each in taken if each[0] in numbers and each[0] not in numbers.loading]
     if cached.resumed_req_ids:
         again += [each for each in zip(cached.req_ids, cached.num_computed_tokens) if each[0] in cached.resumed_req_ids]
     line["resumed"] = [[numbers[id], found, 0] for id, found in again]
@@ -83,7 +86,11 @@ def line_of(scheduler, output, numbers):
                      for of, count in zip(map(numbers.__getitem__, output.num_scheduled_tokens), output.num_scheduled_tokens.values())]
     line["new"] = [[numbers[id], found, found_outside(scheduler.requests.get(id))] for id, found in taken if (id, found) not in again]
     line["preempted"] = [numbers[id] for id in output.preempted_req_ids or ()]
-    line["tokens"], (line["loads"], line["stores"]) = output.total_num_scheduled_tokens, copies(output)
+    line["tokens"] = output.total_num_scheduled_tokens
+    numbers.loading.difference_update(id for id, _ in taken)
+    loads = copies(output, "load_jobs", "dst_spec")
+    numbers.loading.update(id for id, _ in loads if id not in numbers)
+    line["loads"] = [[numbers[id], blocks] for id, blocks in loads]
     line["ids"] = numbers.take_fresh()
     return {name: value for name, value in line.items() if value}
 
