@@ -3,7 +3,7 @@
 
 /// Records of kernels' accesses to the KV cache: 16 bytes each, in segments that begin with a
 /// header of 48 bytes. Each warp of a kernel writes its own segment, so no warp waits for another.
-/// The format is the same on device and host; docs/access-log.md says which conclusions it
+/// The format is the same on device and host; docs/results.md says which conclusions it
 /// supports.
 namespace kernels {
 

@@ -7,7 +7,7 @@
 
 namespace analysis {
 
-/// A metric of the KV accesses that cells logged (docs/access-log.md), the mean over the cells:
+/// A metric of the KV accesses that cells logged (docs/results.md), the mean over the cells:
 ///   prefill_reads   number of accesses that read KV for prompts
 ///   behind_keys     share of the blocks read by decodes, by step and head, with values read after
 ///                   keys

@@ -7,7 +7,7 @@
 
 namespace analysis {
 
-// The access log of a cell (docs/access-log.md), reduced for a page. It covers the first logged
+// The access log of a cell (docs/results.md), reduced for a page. It covers the first logged
 // layer. Times are nanoseconds from the first access of that layer in the steps shown.
 
 /// One access.

@@ -6,7 +6,7 @@ usage: fit_kernels.py DATA_FOLDER [--check GPUS_FOLDER]
 DATA_FOLDER holds aiconfigurator's vLLM operator tables (ai-dynamo/aiconfigurator, commit 095f58a) as
 aic_full_<gpu>_sxm_vllm<version>_<op>_perf.csv.xz, latencies in ms. Prints a [kernels] table per GPU profile and the
 error of each fit; with --check it compares them with the profiles instead and exits 1 when they differ
-(77 when the data is not there). Standard library only. The formulas are those of docs/cost-models.md.
+(77 when the data is not there). Standard library only. The formulas are those of docs/engine.md.
 """
 
 import csv

@@ -122,8 +122,7 @@ void print_keys_markdown(const std::vector<const Key*>& keys, std::ostream& out)
          "the same. A key\ncounts where its condition holds, and is no part of a cell's identity "
          "elsewhere: an axis of a policy's\nparameter collapses to one cell for a policy that "
          "does not use it, and `plan` names keys that\ncount in no cell. `backend` stands for "
-         "`sweep.backend` or `--backend`.\n\n"
-         "This page is written by `kvsweep keys --format md > docs/keys.md`.\n";
+         "`sweep.backend` or `--backend`.\n";
   std::vector<std::string> sections;
   for (const Key* key : keys)
     if (std::ranges::find(sections, section_of(key->name)) == sections.end())

@@ -22,7 +22,7 @@ std::vector<const worker::Key*> keys_with(const worker::KeyTable& table, const s
 void print_keys(const std::vector<const worker::Key*>& keys, std::ostream& out);
 /// A line of JSON a row.
 void print_keys_json(const std::vector<const worker::Key*>& keys, std::ostream& out);
-/// The page docs/keys.md.
+/// The page keys.md, which the build writes.
 void print_keys_markdown(const std::vector<const worker::Key*>& keys, std::ostream& out);
 
 }  // namespace driver

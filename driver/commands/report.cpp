@@ -129,7 +129,7 @@ void write_without_page(const analysis::Report& report, const Options& options,
   data.commit();
   const Figures figures = draw_figures(fs::absolute(path), options.scratch);
   std::string why =
-      "This program was built without its web pages (docs/report.md), so nothing here can be "
+      "This program was built without its web pages (docs/results.md), so nothing here can be "
       "zoomed or toggled. ";
   why +=
       figures.pictures.empty()

@@ -86,7 +86,7 @@ __device__ inline void add_to(Eight& sum, const Eight& other) {
 }
 
 /// Divides to two units in the last place, and gives 0 where 1 + exp(-x) exceeds 2^126. An exact
-/// division makes gate and up slower (docs/kernels.md).
+/// division makes gate and up slower (docs/performance.md).
 __device__ inline float silu(float x) { return __fdividef(x, 1.f + __expf(-x)); }
 
 constexpr unsigned kAllLanes = 0xffffffffu;

@@ -13,7 +13,7 @@ struct Gated {
   static constexpr int kXRows = kXRows_, kCount = kCount_;
   static constexpr int kGroupOutputs = kCount / 2 * 8;  // per row of x
   static constexpr int kOutputs = kGroups * kGroupOutputs;
-  // With more than 16 rows of x, fewer stages are faster than those that fit (docs/kernels.md).
+  // With more than 16 rows of x, fewer stages are faster than those that fit (docs/performance.md).
   static constexpr int kMostBytes = kXRows > 16 ? 150 * 1024 : kQueueBytes;
   // Two stages are refilled together, so that DRAM reads 256 adjacent bytes of a row.
   using R = Ring<2 * kOutputs, kXRows, 1, 2, kMostBytes>;

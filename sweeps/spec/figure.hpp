@@ -27,7 +27,7 @@ struct PublishedPoint {
 };
 
 /// What a figure of a study shows, and from which cells: a table [figure.NAME] of a sweep file or
-/// of a file in sweeps/published. docs/adding-a-study.md explains the keys.
+/// of a file in sweeps/published. docs/extending.md explains the keys.
 struct FigureSpec {
   enum class Over {
     cells,     // a figure of /cells at a value of the cell's configuration

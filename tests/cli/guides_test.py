@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Follows docs/adding-a-gpu.md and docs/adding-a-model.md: their commands run, in a copy of sweeps/, as a reader would run them.
+"""Follows "A GPU" and "A model" of docs/extending.md: their commands run, in a copy of sweeps/, as a reader would run them.
 
     guides_test.py SOURCE_DIR PROGRAM
 """
@@ -15,12 +15,11 @@ from pathlib import Path
 SOURCE, PROGRAM = Path(sys.argv[1]), sys.argv[2]
 
 
-def commands(page):
-    """The page's indented commands but those for which a checkpoint is needed, with a name for NAME."""
-    lines = (SOURCE / "docs" / page).read_text().replace("`cp sweeps/models/mistral-7b.toml sweeps/models/NAME.toml`",
-                                                         "\n    cp sweeps/models/mistral-7b.toml sweeps/models/NAME.toml\n")
-    found = re.findall(r"^ {4,}((?:cp|kvsweep) .*)$", lines, re.MULTILINE)
-    return [line.split("#")[0].replace("NAME", "my-model") for line in found if "FOLDER" not in line and "A.h5" not in line]
+def commands(section):
+    """The section's indented commands but those for which a checkpoint is needed, with a name for NAME."""
+    text = (SOURCE / "docs/extending.md").read_text().split(f"\n## {section}\n")[1].split("\n## ")[0]
+    found = re.findall(r"^ {4,}((?:cp|kvsweep) .*)$", text, re.MULTILINE)
+    return [line.split("#")[0].replace("NAME", "my-model") for line in found if "FOLDER" not in line]
 
 
 def run(line, folder):
@@ -41,18 +40,18 @@ def say_what_was_not_measured(profile):
     profile.write_text(text.replace("estimated = false", "estimated = true"))
 
 
-def follow(page, expected, between=None):
+def follow(section, expected, between=None):
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         shutil.copytree(SOURCE / "sweeps", folder / "sweeps", ignore=shutil.ignore_patterns("measured"))
-        lines = commands(page)
-        assert len(lines) == expected, f"{page}: expected {expected} commands, found {lines}"
+        lines = commands(section)
+        assert len(lines) == expected, f"{section}: expected {expected} commands, found {lines}"
         assert run(lines[0], folder).returncode == 0
         if between:
             between(folder, lines)
         for line in lines[1:]:
             done = run(line, folder)
-            assert done.returncode == 0, f"{page}: {line} ended with {done.returncode}"
+            assert done.returncode == 0, f"{section}: {line} ended with {done.returncode}"
         assert "runs with estimated kernels" in done.stdout, "the answer does not say that the kernels are estimated"
 
 
@@ -62,5 +61,5 @@ def complete_gpu(folder, lines):
     say_what_was_not_measured(folder / "sweeps/gpus/h100-nvl-94gb.toml")
 
 
-follow("adding-a-gpu.md", 3, complete_gpu)
-follow("adding-a-model.md", 3)
+follow("A GPU", 3, complete_gpu)
+follow("A model", 3)

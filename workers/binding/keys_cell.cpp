@@ -56,7 +56,7 @@ std::vector<Key> rows_of_hardware() {
 std::vector<Key> rows_of_records() {
   return {
       {"record.access_log", Flag{}, neutral("false"), kAlways,
-       "Records every access of attention to the KV cache (docs/access-log.md); needs backend cpu "
+       "Records every access of attention to the KV cache (docs/results.md); needs backend cpu "
        "or cuda."},
       {"record.access_layers", AnyText{}, value("0"), kWhereLogged,
        "Layers whose accesses are recorded, as \"0,4-7\" or \"all\"."},

@@ -15,10 +15,10 @@ std::vector<Key> rows_of_scheduler() {
        neutral("v1"), kAlways,
        "vLLM's V1 scheduler as it was in May 2026 (v1) or is in 0.33, or one of vLLM 0.4.2: "
        "prefills before decodes, whole prompts mixed with decodes, or prompts in chunks "
-       "(docs/scheduling.md)."},
+       "(docs/engine.md)."},
       {"engine.async_scheduling", Flag{}, neutral("false"), kAlways,
        "Schedules a step while the one before it runs, without its tokens, as vLLM does by default "
-       "(docs/scheduling.md).",
+       "(docs/engine.md).",
        to<&C::engine, &E::async_scheduling>},
       {"engine.max_num_batched_tokens", Whole{1, kMostOf32Bits, "tokens"}, value("2048"), kAlways,
        "Token budget of a step, as in vLLM.", in_scheduler<&S::max_num_batched_tokens>},

@@ -5,7 +5,7 @@
     kernels = capture.frame[capture.frame.what == "kernel"]
     print(kernels.groupby("name").dur_s.sum().sort_values())
 
-The program marks its steps in the NVTX domain `kvsweep` (docs/nsight.md), so both files have them. The tables and columns
+The program marks its steps in the NVTX domain `kvsweep` (docs/results.md), so both files have them. The tables and columns
 of an export are those of the "SQLite Schema Reference" in NVIDIA's user guide of Nsight Systems. An export lacks tables that its
 capture did not need, and columns differ between versions, so every table and column is optional.
 """

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Figures of studies: docs/adding-a-study.md followed literally, what kvsweep report makes of them and kvsweep-figures draws, the
+"""Figures of studies: "A study" of docs/extending.md followed literally, what kvsweep report makes of them and kvsweep-figures draws, the
 studies that come with kvsweep, and results from elsewhere.
 
     studies_test.py KVSWEEP SOURCE_DIR
@@ -25,7 +25,7 @@ import kvsweep  # noqa: E402
 from kvsweep import page as pages  # noqa: E402
 from folder import Folder  # noqa: E402
 
-PAGE = (source / "docs/adding-a-study.md").read_text()
+PAGE = (source / "docs/extending.md").read_text().split("\n## A study\n")[1].split("\n## ")[0]
 PAIR = """schema = 1
 [sweep]
 name = "two-requests"

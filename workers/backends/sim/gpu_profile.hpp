@@ -48,7 +48,7 @@ struct MeasuredFit {
   std::string server{};          // whose steps they are; empty: this engine's
 };
 
-/// Constants of the `kernels` cost model; docs/cost-models.md has the formulas.
+/// Constants of the `kernels` cost model; docs/engine.md has the formulas.
 struct KernelFit {
   bool estimated = true;  // not fitted to measurements of this card
   std::string model;      // the measured model shape

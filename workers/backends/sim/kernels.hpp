@@ -4,7 +4,7 @@
 namespace backends {
 
 /// Time of the GEMM and attention kernels of a step, from constants fitted to kernel timings, plus
-/// a constant host overhead. docs/cost-models.md has formulas, sources and fit errors.
+/// a constant host overhead. docs/engine.md has formulas, sources and fit errors.
 class KernelsCost final : public CostModel {
  public:
   KernelsCost(const GpuProfile& gpu, const model::ModelShape& shape);

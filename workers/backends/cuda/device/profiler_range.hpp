@@ -3,7 +3,7 @@
 
 namespace backends {
 
-/// Names of the ranges in the NVTX domain "kvsweep" (docs/nsight.md).
+/// Names of the ranges in the NVTX domain "kvsweep" (docs/results.md).
 enum class ProfilerName : std::uint8_t { cell, step, schedule, launch, layer, save, restore };
 
 /// A time range that an attached profiler records, with a number: the cell's index in the plan, the
