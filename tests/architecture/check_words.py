@@ -12,7 +12,7 @@ from pathlib import Path
 
 root, most_in_all = Path(sys.argv[1]).resolve(), int(sys.argv[2])
 MOST_WORDS = {  # of a page; any other has at most 900
-    "CHANGELOG.md": 1500, "docs/adding-a-policy.md": 1700, "docs/architecture.md": 1000, "docs/archive.md": 1800, "docs/capacity.md": 1450,
+    "CHANGELOG.md": 1900, "docs/adding-a-policy.md": 1700, "docs/architecture.md": 1000, "docs/archive.md": 1800, "docs/capacity.md": 1100,
     "docs/commands.md": 1300, "docs/engine.md": 2600, "docs/extending.md": 1600, "docs/findings.md": 1500, "docs/performance.md": 3000,
     "docs/results.md": 1600, "docs/servers.md": 1300, "docs/traces.md": 1900, "sweeps/measured/README.md": 1000}
 MOST_WORDS_OF_A_SENTENCE = 35
