@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <functional>
+#include <optional>
 
 #include "sweeps/files/sha256.hpp"
 
@@ -30,21 +31,14 @@ void assign(SharedText& to, const std::string& value, const SharedText* before) 
   to = SharedText(value, before);
 }
 
-constexpr const char *kRecord = "record", *kKept = "kept";
-
-/// The level, what is kept, and ranges of tables, that earlier minor versions lack.
-bool may_be_missing(const std::string& column) {
-  if (column == kRecord || column == kKept) return true;
-  return std::any_of(
-      kCellTables.begin() + kEarliestTables, kCellTables.end(), [&column](std::string_view table) {
-        return column == std::string(table) + "_off" || column == std::string(table) + "_n";
-      });
-}
+constexpr const char* kRecord = "record";
 
 struct CoreColumn {
   std::string name, unit, long_name;
   bool is_volatile;
   std::vector<std::string> enum_names;
+  bool may_be_missing;                       // as of earlier minor versions
+  std::optional<std::size_t> of_table = {};  // which has rows wherever the column is stored
   std::function<ColumnData(Cells)> gather;
   std::function<void(const Table&, Records&)> scatter;
 };
@@ -52,13 +46,15 @@ struct CoreColumn {
 /// `access` turns a record, const or not, into a reference to the member.
 template <class Access>
 CoreColumn core(const std::string& name, const std::string& unit, const std::string& long_name,
-                bool is_volatile, Access access) {
+                bool is_volatile, Access access, bool may_be_missing = false) {
   using Member = std::decay_t<decltype(access(std::declval<CellRecord&>()))>;
   using Element = Stored<Member>;
   return {name,
           unit,
           long_name,
           is_volatile,
+          {},
+          may_be_missing,
           {},
           [access](Cells cells) -> ColumnData {
             std::vector<Element> values;
@@ -67,8 +63,8 @@ CoreColumn core(const std::string& name, const std::string& unit, const std::str
               values.push_back(static_cast<Element>(access(cell)));
             return values;
           },
-          [access, name](const Table& table, Records& records) {
-            if (may_be_missing(name) && !table.has(name)) return;
+          [=](const Table& table, Records& records) {
+            if (may_be_missing && !table.has(name)) return;
             const std::vector<Element>& values = table.values<Element>(name);
             const Member* before = nullptr;
             for (std::size_t i = 0; i < records.size(); ++i) {
@@ -93,9 +89,9 @@ std::vector<CoreColumn> identity_columns() {
       core("backend", "", "what executed the model", false, MEMBER(backend)),
       core("repeat", "", "position among the repeats", false, MEMBER(repeat)),
       core("seed", "", "seed of the arrivals", false, MEMBER(seed)),
-      core(kRecord, "", "how much of the result is stored", false, MEMBER(level)),
-      core(kKept, "", "whether it is a result of another setting, which the plan lacks", false,
-           MEMBER(kept)),
+      core(kRecord, "", "how much of the result is stored", false, MEMBER(level), true),
+      core("kept", "", "whether it is a result of another setting, which the plan lacks", false,
+           MEMBER(kept), true),
   };
   columns[3].enum_names.assign(kCellStatusNames.begin(), kCellStatusNames.end());
   columns[8].enum_names.assign(kRecordLevelNames.begin(), kRecordLevelNames.end());
@@ -130,10 +126,11 @@ std::vector<CoreColumn> range_columns() {
     const std::string table(kCellTables[i]);
     columns.push_back(core(
         table + "_off", "", "first row of the cell in /" + table,
-        false, [i](auto& cell) -> auto& { return cell.rows[i].offset; }));
+        false, [i](auto& cell) -> auto& { return cell.rows[i].offset; }, true));
     columns.push_back(core(
         table + "_n", "", "rows of the cell in /" + table,
-        false, [i](auto& cell) -> auto& { return cell.rows[i].rows; }));
+        false, [i](auto& cell) -> auto& { return cell.rows[i].rows; }, true));
+    columns.end()[-2].of_table = columns.back().of_table = i;
   }
   return columns;
 }
@@ -329,6 +326,10 @@ CellsTable to_cells_table(Cells cells) {
   CellsTable result = named_columns(cells);
   std::vector<Column>& columns = result.table.columns;
   for (const CoreColumn& each : core_columns()) {
+    const auto has_rows = [&](const CellRecord& cell) {
+      return cell.rows[*each.of_table].rows > 0;
+    };
+    if (each.of_table && std::ranges::none_of(cells, has_rows)) continue;
     columns.push_back({each.name, each.unit, each.long_name, each.is_volatile, each.enum_names,
                        each.gather(cells)});
   }

@@ -17,8 +17,8 @@ namespace sweep {
 inline constexpr std::array<std::string_view, 11> kCellTables = {
     "jobs",      "turns",     "steps",       "sched",          "kv_events", "telemetry",
     "evictions", "kv_access", "access_rows", "access_kernels", "kv_copies"};
-/// The number of leading tables that archives of every minor version have. Older archives may lack
-/// the rest.
+/// The number of leading tables that shards of every minor version have. Older ones may lack the
+/// rest.
 inline constexpr std::size_t kEarliestTables = 6;
 /// Tables from this position on are only in shards of cells that logged accesses.
 inline constexpr std::size_t kAccessTables = 7;

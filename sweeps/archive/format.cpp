@@ -32,9 +32,13 @@ void check_schema(std::int64_t major, const std::string& path) {
 }
 
 Table footer_table(const std::array<RowRange, kCellTables.size()>& rows) {
-  std::vector<std::string> tables(kCellTables.begin(), kCellTables.end());
+  std::vector<std::string> tables;
   std::vector<std::int64_t> counts;
-  for (const RowRange& range : rows) counts.push_back(range.rows);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (rows[i].rows == 0) continue;
+    tables.emplace_back(kCellTables[i]);
+    counts.push_back(rows[i].rows);
+  }
   return {"footer",
           {{"table", "", "name of a table", false, {}, std::move(tables)},
            {"rows", "", "rows of the table", false, {}, std::move(counts)}}};

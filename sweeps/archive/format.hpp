@@ -18,7 +18,7 @@ void write_packed_cells(hid_t parent, const CellsTable& cells, std::size_t chunk
 /// Throws H5Error.
 CellsTable read_packed_cells(hid_t parent);
 
-/// The last object written to a file: the number of rows of each table.
+/// The last object written to a file: the number of rows of each table that has any.
 Table footer_table(const std::array<RowRange, kCellTables.size()>& rows);
 
 }  // namespace sweep

@@ -45,7 +45,7 @@ Table head_table(const ArchiveIndex& index) {
 
 Table columns_table(const std::vector<StoredColumn>& columns) {
   Texts tables, names, units, meanings, enums, types;
-  Numbers widths, rows, volatiles, chunks;
+  Numbers widths, rows, chunk_rows, volatiles, chunks;
   for (const StoredColumn& each : columns) {
     tables.push_back(each.table);
     names.push_back(each.column.name);
@@ -55,14 +55,15 @@ Table columns_table(const std::vector<StoredColumn>& columns) {
     types.emplace_back(type_name(each.column.data));
     widths.push_back(static_cast<std::int64_t>(each.width));
     rows.push_back(each.rows);
+    chunk_rows.push_back(each.chunk_rows);
     volatiles.push_back(each.column.is_volatile ? 1 : 0);
     chunks.push_back(static_cast<std::int64_t>(each.chunks.size()));
   }
   return {"columns",
           {plain("table", tables), plain("name", names), plain("unit", units),
            plain("long_name", meanings), plain("enum_names", enums), plain("type", types),
-           plain("width", widths), plain("rows", rows), plain("volatile", volatiles),
-           plain("chunks", chunks)}};
+           plain("width", widths), plain("rows", rows), plain("chunk_rows", chunk_rows),
+           plain("volatile", volatiles), plain("chunks", chunks)}};
 }
 
 /// The chunks of all columns, one column's after the other's.
@@ -102,6 +103,7 @@ std::vector<StoredColumn> columns_in(hid_t file) {
          split(text("enum_names", i), "\n"), data_of_type(text("type", i))},
         static_cast<std::size_t>(number("width", i)),
         number("rows", i),
+        table.has("chunk_rows") ? number("chunk_rows", i) : static_cast<std::int64_t>(kChunkRows),
         {}};
     for (std::int64_t chunk = 0; chunk < number("chunks", i); ++chunk, ++next)
       column.chunks.push_back(
@@ -245,9 +247,10 @@ std::string SpareTables::damage_of(const CellRecord& cell) const {
   for (const Found& column : columns_) {
     const RowRange own = cell.rows[column.table];
     bool lost = false;
-    for (auto at = static_cast<std::size_t>(own.offset) / kChunkRows;
+    const auto each = static_cast<std::size_t>(column.stored.chunk_rows);
+    for (auto at = static_cast<std::size_t>(own.offset) / each;
          own.rows > 0 && at < column.chunks.size() &&
-         at * kChunkRows < static_cast<std::size_t>(own.offset + own.rows);
+         at * each < static_cast<std::size_t>(own.offset + own.rows);
          ++at)
       lost = lost || (column.stored.chunks[at].bytes > 0 && column.chunks[at].empty());
     if (lost)
@@ -261,16 +264,17 @@ Column SpareTables::values(Found& column, RowRange range) {
   if (range.offset < 0 || range.rows < 0 || range.offset > stored.rows - range.rows)
     throw H5Error("the column " + stored.column.name + " is shorter than its cells say");
   Column result = stored.column;
-  const auto end = static_cast<std::size_t>(range.offset + range.rows);
+  const auto end = static_cast<std::size_t>(range.offset + range.rows),
+             chunk_rows = static_cast<std::size_t>(stored.chunk_rows);
   for (auto row = static_cast<std::size_t>(range.offset); row < end;) {
-    const std::size_t at = row / kChunkRows, in_chunk = row % kChunkRows,
-                      count = std::min<std::size_t>(end - row, kChunkRows - in_chunk);
+    const std::size_t at = row / chunk_rows, in_chunk = row % chunk_rows,
+                      count = std::min(end - row, chunk_rows - in_chunk);
     if (stored.chunks.at(at).bytes == 0) {
       fill_up(result.data, result.size() + count);
     } else {
       const char* shuffled = unpacked(column, at) + in_chunk;
       append_values(result.data, values_from(result.data, stored.width, count, [&](char* out) {
-                      unshuffle_bytes(shuffled, kChunkRows, count, stored.width, out);
+                      unshuffle_bytes(shuffled, chunk_rows, count, stored.width, out);
                     }));
     }
     row += count;
@@ -283,7 +287,8 @@ const char* SpareTables::unpacked(Found& column, std::size_t chunk) {
   if (column.last != chunk) {
     column.last.reset();
     auto shuffled =
-        unpack_shuffled(bytes_of(column.chunks[chunk]), kChunkRows * column.stored.width);
+        unpack_shuffled(bytes_of(column.chunks[chunk]),
+                        static_cast<std::size_t>(column.stored.chunk_rows) * column.stored.width);
     if (!shuffled) throw H5Error("a chunk of " + column.stored.column.name + " is lost");
     column.shuffled = std::move(*shuffled);
     column.last = chunk;

@@ -4,16 +4,6 @@
 
 namespace sweep {
 
-namespace {
-
-/// Whether an archive of an earlier minor version lacks the table.
-bool too_old_for(hid_t file, std::string_view table) {
-  const auto later = std::span(kCellTables).subspan(kEarliestTables);
-  return std::ranges::find(later, table) != later.end() && !has_object(file, std::string(table));
-}
-
-}  // namespace
-
 const Table& described_table(std::string_view name) {
   static const ShardContents kNothing;
   const auto tables = kNothing.tables();
@@ -24,8 +14,8 @@ const Table& described_table(std::string_view name) {
 CellTables::CellTables(hid_t file, int threads) {
   for (const std::string_view each : kCellTables) {
     const std::string table(each);
-    tables_.push_back(too_old_for(file, table) ? StoredTable(table)
-                                               : StoredTable(file, table, threads));
+    tables_.push_back(has_object(file, table) ? StoredTable(file, table, threads)
+                                              : StoredTable(table));
   }
 }
 

@@ -13,12 +13,12 @@ namespace sweep {
 const Table& described_table(std::string_view name);
 
 /// The tables of kCellTables, by their positions in it, of an archive file, which must stay open. A
-/// table that the archive is too old to have reads as empty, and a column that it is too old to
-/// have as NaN, 0 or empty texts. Ranges in ascending order cost one pass over the file, whose
+/// table that the archive does not have is empty, and a column that it is too old to have reads as
+/// NaN, 0 or empty texts. Ranges in ascending order cost one pass over the file, whose
 /// chunks `threads` unpack.
 class CellTables {
  public:
-  /// Throws H5Error when a table is missing, or its columns differ in length.
+  /// Throws H5Error when the columns of a table differ in length.
   explicit CellTables(hid_t file, int threads = 1);
   std::int64_t rows(std::size_t table) const;
   /// Rows of a table, without the column `cell`.

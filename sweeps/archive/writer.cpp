@@ -50,34 +50,36 @@ std::vector<std::string> longer_of(const std::vector<std::string>& a,
 }  // namespace
 
 TableWriter::TableWriter(hid_t file, const Table& schema, int threads)
-    : name_(schema.name), threads_(threads), group_(create_group(file, schema.name)) {
-  columns_.push_back(created(cell_column(), 1));
-  for (const Column& column : schema.columns) columns_.push_back(created(without_rows(column), 1));
+    : file_(file), name_(schema.name), threads_(threads) {
+  columns_.push_back({cell_column()});
+  for (const Column& column : schema.columns) columns_.push_back({without_rows(column)});
 }
 
-/// A new column, in which all rows so far are NaN, 0 or empty.
-TableWriter::Stored TableWriter::created(const Column& column, std::size_t width) {
-  H5Type type = stored_type(column, width);
-  create_column(group_.get(), column, type.get(), static_cast<hsize_t>(stored_rows_), kChunkRows)
-      .close_checked("close the column " + column.name);
-  H5Dataset dataset = open_column(group_.get(), column.name);
-  std::vector<ChunkSum> chunks((static_cast<hsize_t>(stored_rows_) + kChunkRows - 1) / kChunkRows);
-  return {std::move(dataset), std::move(type), column, std::move(chunks)};
+/// In a new dataset all rows so far are NaN, 0 or empty.
+void TableWriter::create(Stored& column, std::size_t width, std::int64_t rows) {
+  const bool grows = rows <= stored_rows_;
+  column.type.emplace(stored_type(column.pending, width));
+  create_column(group_->get(), column.pending, column.type->get(), static_cast<hsize_t>(rows),
+                static_cast<hsize_t>(chunk_rows_), grows)
+      .close_checked("close the column " + column.pending.name);
+  column.dataset.emplace(open_column(group_->get(), column.pending.name));
+  column.chunks.assign(static_cast<std::size_t>((stored_rows_ + chunk_rows_ - 1) / chunk_rows_),
+                       {});
 }
 
-TableWriter::Stored& TableWriter::find_or_add(const Column& column) {
+Column& TableWriter::find_or_add(const Column& column) {
   for (Stored& each : columns_)
-    if (each.pending.name == column.name) return each;
-  columns_.push_back(created(without_rows(column), text_width(column)));
+    if (each.pending.name == column.name) return each.pending;
+  columns_.push_back({without_rows(column)});
   fill_up(columns_.back().pending.data, static_cast<std::size_t>(pending_rows_));
-  return columns_.back();
+  return columns_.back().pending;
 }
 
 RowRange TableWriter::append(const Table& table, RowRange rows, std::int32_t cell) {
   const RowRange range{this->rows(), rows.rows};
   for (const Column& column : table.columns) {
     if (column.name == "cell") continue;
-    Column& to = find_or_add(column).pending;
+    Column& to = find_or_add(column);
     to.enum_names = longer_of(to.enum_names, column.enum_names, column.name);
   }
   for (std::int64_t first = 0; first < range.rows;) {
@@ -94,7 +96,7 @@ RowRange TableWriter::append(const Table& table, RowRange rows, std::int32_t cel
 void TableWriter::append_slice(const Table& rows, RowSlice slice, std::int32_t cell) {
   for (const Column& column : rows.columns) {
     if (column.name == "cell") continue;
-    ColumnData& to = find_or_add(column).pending.data;
+    ColumnData& to = find_or_add(column).data;
     if (to.index() != column.data.index()) {
       throw H5Error("the column " + name_ + "/" + column.name + " holds " +
                     std::string(type_name(to)) + " in the archive and " +
@@ -110,37 +112,41 @@ void TableWriter::append_slice(const Table& rows, RowSlice slice, std::int32_t c
 }
 
 std::vector<StoredColumn> TableWriter::finish() {
-  flush(pending_rows_);
+  flush(pending_rows_, true);
   std::vector<StoredColumn> stored;
+  if (!group_) return stored;
   std::vector<std::string> names;
   for (Stored& column : columns_) {
     const std::string& name = names.emplace_back(column.pending.name);
-    const std::size_t width = H5Tget_size(column.type.get());
-    stored.push_back(
-        {name_, without_rows(column.pending), width, stored_rows_, std::move(column.chunks)});
-    column.dataset.close_checked("write the column " + name_ + "/" + name);
+    stored.push_back({name_, without_rows(column.pending), H5Tget_size(column.type->get()),
+                      stored_rows_, chunk_rows_, std::move(column.chunks)});
+    column.dataset->close_checked("write the column " + name_ + "/" + name);
   }
-  write_attribute(group_.get(), "columns", names);
-  create_row_dimension(group_.get(), static_cast<hsize_t>(stored_rows_), names);
-  group_.close_checked("close the table " + name_);
+  write_attribute(group_->get(), "columns", names);
+  create_row_dimension(group_->get(), static_cast<hsize_t>(stored_rows_), names);
+  group_->close_checked("close the table " + name_);
   return stored;
 }
 
-/// Writes the first `rows` pending rows: whole chunks, or all that there are.
-void TableWriter::flush(std::int64_t rows) {
+/// Writes the first `rows` pending rows: whole chunks, or the last ones. A table that has only
+/// those is as large as they are and does not grow.
+void TableWriter::flush(std::int64_t rows, bool last) {
   if (rows == 0) return;
   const auto count = static_cast<std::size_t>(rows);
+  const bool is_first = !group_, grows = !(is_first && last);
+  if (is_first) group_.emplace(create_group(file_, name_));
+  if (!grows) chunk_rows_ = std::min<std::int64_t>(rows, kChunkRows);
   std::vector<ChunkShape> shapes;
   for (Stored& column : columns_) {
-    make_room(column);
-    shapes.push_back(chunk_shape(column.dataset.get(), column.type.get()));
+    make_room(column, grows ? stored_rows_ : rows);
+    shapes.push_back(chunk_shape(column.dataset->get(), column.type->get()));
   }
   std::vector<std::vector<StoredChunk>> packed(columns_.size());
   in_parallel(columns_.size(), threads_, [&](std::size_t i) {
     packed[i] = packed_chunks(columns_[i].pending, shapes[i], count);
   });
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    resize(columns_[i].dataset.get(), static_cast<hsize_t>(stored_rows_ + rows));
+    if (grows) resize(columns_[i].dataset->get(), static_cast<hsize_t>(stored_rows_ + rows));
     store(columns_[i], stored_rows_, packed[i]);
     drop_values(columns_[i].pending.data, count);
   }
@@ -151,39 +157,39 @@ void TableWriter::flush(std::int64_t rows) {
 /// Writes chunks from the row `first` on, and keeps what identifies them.
 void TableWriter::store(Stored& column, std::int64_t first,
                         const std::vector<StoredChunk>& chunks) const {
-  auto row = static_cast<hsize_t>(first);
-  column.chunks.resize(row / kChunkRows);
+  column.chunks.resize(static_cast<std::size_t>(first / chunk_rows_));
   for (const StoredChunk& chunk : chunks) {
-    write_chunk(column.dataset.get(), row, chunk, name_ + "/" + column.pending.name);
+    write_chunk(column.dataset->get(), static_cast<hsize_t>(first), chunk,
+                name_ + "/" + column.pending.name);
     column.chunks.push_back({static_cast<std::int32_t>(chunk.size()), stored_sum(chunk)});
-    row += kChunkRows;
+    first += chunk_rows_;
   }
 }
 
 /// A stored text column is as wide as its longest text, and an enumeration has the names known when
-/// it was written. A longer text or enumeration replaces the column.
-void TableWriter::make_room(Stored& column) {
+/// it was written. A longer text or enumeration replaces the column. A new dataset gets `rows`
+/// rows.
+void TableWriter::make_room(Stored& column, std::int64_t rows) {
   const std::size_t width = text_width(column.pending);
+  if (!column.dataset) return create(column, width, rows);
   const bool is_text = std::holds_alternative<std::vector<std::string>>(column.pending.data);
-  if ((is_text && width > H5Tget_size(column.type.get())) ||
-      column.pending.enum_names.size() > enum_names_of(column.type.get()).size())
-    replace(column, is_text ? width : 1);
+  if ((is_text && width > H5Tget_size(column.type->get())) ||
+      column.pending.enum_names.size() > enum_names_of(column.type->get()).size())
+    replace(column, width);
 }
 
 void TableWriter::replace(Stored& column, std::size_t width) {
   const std::string& name = column.pending.name;
   const auto rows = static_cast<hsize_t>(stored_rows_);
   Column values = without_rows(column.pending);
-  values.data = values_from(values.data, H5Tget_size(column.type.get()), rows, [&](char* out) {
-    read_rows(column.dataset.get(), column.type.get(), 0, rows, out, name_ + "/" + name);
+  values.data = values_from(values.data, H5Tget_size(column.type->get()), rows, [&](char* out) {
+    read_rows(column.dataset->get(), column.type->get(), 0, rows, out, name_ + "/" + name);
   });
-  column.dataset.close_checked("close the column " + name_ + "/" + name);
-  remove_object(group_.get(), name);
-  Stored wider = created(without_rows(values), width);
-  const ChunkShape shape = chunk_shape(wider.dataset.get(), wider.type.get());
-  store(wider, 0, packed_chunks(values, shape, rows));
-  wider.pending.data = std::move(column.pending.data);
-  column = std::move(wider);
+  column.dataset->close_checked("close the column " + name_ + "/" + name);
+  remove_object(group_->get(), name);
+  create(column, width, stored_rows_);
+  store(column, 0,
+        packed_chunks(values, chunk_shape(column.dataset->get(), column.type->get()), rows));
 }
 
 ArchiveWriter::ArchiveWriter(std::string path, int threads)

@@ -1,6 +1,7 @@
 #pragma once
 // Writes archive files: the only way in which one comes to be.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,7 @@
 
 namespace sweep {
 
-/// What identifies a stored chunk of kChunkRows rows: its bytes end with their Fletcher checksum.
+/// What identifies a stored chunk: its bytes end with their Fletcher checksum.
 struct ChunkSum {
   std::int32_t bytes = 0;
   std::int64_t sum = 0;
@@ -23,12 +24,13 @@ struct StoredColumn {
   Column column;          // without rows
   std::size_t width = 1;  // bytes of a text
   std::int64_t rows = 0;
+  std::int64_t chunk_rows = kChunkRows;
   std::vector<ChunkSum> chunks;
 };
 
-/// Writes a table that begins empty. Its first column, before those of `schema`, is `cell`: the row
-/// in /cells that a row belongs to. Rows are buffered in memory until they fill chunks or finish()
-/// is called. `threads` pack columns.
+/// Writes a table, which is not created without rows. Its first column, before those of `schema`,
+/// is `cell`: the row in /cells that a row belongs to. Rows are buffered in memory until they fill
+/// chunks or finish() is called. `threads` pack columns.
 class TableWriter {
  public:
   TableWriter(hid_t file, const Table& schema, int threads);
@@ -42,24 +44,25 @@ class TableWriter {
 
  private:
   struct Stored {
-    H5Dataset dataset;
-    H5Type type;
     Column pending;  // described as in the file, with the rows not yet written
-    std::vector<ChunkSum> chunks;
+    std::optional<H5Dataset> dataset{};
+    std::optional<H5Type> type{};
+    std::vector<ChunkSum> chunks{};
   };
-  Stored& find_or_add(const Column& column);
-  Stored created(const Column& column, std::size_t width);
+  Column& find_or_add(const Column& column);
+  void create(Stored& column, std::size_t width, std::int64_t rows);
   void append_slice(const Table& rows, RowSlice slice, std::int32_t cell);
-  void flush(std::int64_t rows);
-  void make_room(Stored& column);
+  void flush(std::int64_t rows, bool last = false);
+  void make_room(Stored& column, std::int64_t rows);
   void replace(Stored& column, std::size_t width);
   void store(Stored& column, std::int64_t first, const std::vector<StoredChunk>& chunks) const;
 
+  hid_t file_;
   std::string name_;
   int threads_;
-  H5Group group_;
+  std::optional<H5Group> group_;
   std::vector<Stored> columns_;
-  std::int64_t stored_rows_ = 0, pending_rows_ = 0;
+  std::int64_t stored_rows_ = 0, pending_rows_ = 0, chunk_rows_ = kChunkRows;
 };
 
 /// A new archive file: rows cell by cell, then finish(). Without finish(), the file is no archive.

@@ -119,10 +119,10 @@ H5Properties chunked_layout(hsize_t chunk) {
   return layout;
 }
 
-H5Dataset create_column(hid_t group, const Column& column, hid_t type, hsize_t rows,
-                        hsize_t chunk) {
-  const hsize_t unlimited = H5S_UNLIMITED;
-  const H5Space space(H5Screate_simple(1, &rows, &unlimited), "make a space of rows");
+H5Dataset create_column(hid_t group, const Column& column, hid_t type, hsize_t rows, hsize_t chunk,
+                        bool grows) {
+  const hsize_t most = grows ? H5S_UNLIMITED : rows;
+  const H5Space space(H5Screate_simple(1, &rows, &most), "make a space of rows");
   const H5Properties layout = chunked_layout(chunk);
   if (std::holds_alternative<std::vector<double>>(column.data)) {
     const double nothing = std::numeric_limits<double>::quiet_NaN();

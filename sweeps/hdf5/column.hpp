@@ -37,10 +37,11 @@ ColumnData data_of(hid_t type, const std::string& name);
 /// Names of an enumeration's values; empty for other types.
 std::vector<std::string> enum_names_of(hid_t type);
 
-/// Creates a dataset of `rows` rows that can grow: shuffled, compressed, with a checksum per chunk
-/// and the attributes unit, long_name and, if it applies, volatile. Unwritten rows read as NaN, 0
-/// or an empty text.
-H5Dataset create_column(hid_t group, const Column& column, hid_t type, hsize_t rows, hsize_t chunk);
+/// Creates a dataset of `rows` rows: shuffled, compressed, with a checksum per chunk and the
+/// attributes unit, long_name and, if it applies, volatile. Unwritten rows read as NaN, 0 or an
+/// empty text. Without `grows`, HDF5 needs no index of a single chunk.
+H5Dataset create_column(hid_t group, const Column& column, hid_t type, hsize_t rows, hsize_t chunk,
+                        bool grows = true);
 H5Dataset open_column(hid_t group, const std::string& name);
 /// Name, unit, long_name and enumeration of a stored column, without its rows.
 Column describe_column(hid_t dataset, hid_t type, const std::string& name);

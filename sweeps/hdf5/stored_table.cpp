@@ -21,8 +21,8 @@ void write_column(hid_t group, const Column& column) {
   const std::size_t width = text_width(column), rows = column.size();
   const H5Type type = stored_type(column, width);
   const std::size_t size = H5Tget_size(type.get());
-  const std::size_t chunk = std::clamp<std::size_t>(rows, kSmallestChunk, rows_of_chunk(size));
-  H5Dataset dataset = create_column(group, column, type.get(), rows, chunk);
+  const std::size_t chunk = std::clamp<std::size_t>(rows, 1, rows_of_chunk(size));
+  H5Dataset dataset = create_column(group, column, type.get(), rows, chunk, rows == 0);
   const ChunkShape shape = chunk_shape(dataset.get(), type.get());
   std::vector<char> packed;
   for (RowSlice slice{0, 0}; slice.first < rows; slice.first += chunk) {

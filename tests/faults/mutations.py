@@ -2,8 +2,8 @@
 
     KVSWEEP_PROGRAM=... python3 -B mutations.py [COUNT] [--log FILE]
 
-COUNT (30) archives, each with one bit flipped: a quarter anywhere, in the spare copy, in object headers, and in the
-indices of chunks. "resume" is a run that adds to an archive of half the cells. No command may die of a signal; one
+COUNT (30) archives, each with one bit flipped: a quarter anywhere, in the spare copy, in object headers, and in heaps.
+"resume" is a run that adds to an archive of half the cells. No command may die of a signal; one
 that succeeds prints what it prints of the undamaged archive; `check` must say what a command's success leaves open: where
 it finds nothing, the results are those of the whole archive; and `salvage` saves every result unless the bit may be in a
 chunk of rows.
@@ -48,8 +48,8 @@ def places(whole, name):
     """Offsets in the file where a bit of this kind of place is."""
     if name == "anywhere":
         return range(len(whole))
-    mark = {"spare": b"kvsweep spare copy", "header": b"OHDR", "index": b"EAIB"}[name]
-    length = {"spare": 1088, "header": 160, "index": 64}[name]
+    mark = {"spare": b"kvsweep spare copy", "header": b"OHDR", "heap": b"GCOL"}[name]
+    length = {"spare": 1088, "header": 160, "heap": 64}[name]
     found = []
     at = whole.find(mark)
     while at >= 0:
@@ -105,7 +105,7 @@ class Archives:
     def mutate(self, number):
         """(place, offset, exit codes by command, what is wrong) of the archive with this number."""
         generator = random.Random(number)
-        place = ("anywhere", "spare", "header", "index")[number % 4]
+        place = ("anywhere", "spare", "header", "heap")[number % 4]
         offset = generator.choice(places(self.whole, place))
         damaged, part = bytearray(self.whole), bytearray(self.part)
         bit = 1 << generator.randrange(8)

@@ -68,7 +68,7 @@ class Whole:
         self.cells = 0
         with h5py.File(path) as file:
             self.cells = len(file["cells/key"])
-            for table in TABLES:
+            for table in filter(file.__contains__, TABLES):
                 first, rows = (file[f"cells/{table}_{part}"][:] for part in ("off", "n"))
                 for column in filter(lambda name: name != "row", file[table]):
                     dataset = file[table][column].id

@@ -86,12 +86,13 @@ class Archive:
     def table(self, name, cell=None, columns=None):
         """A table; only the rows of cell number `cell`, and of these only `columns`, if they are given.
 
-        Unknown tables raise KeyError; columns that this archive lacks are left out.
+        Unknown tables raise KeyError; columns that this archive lacks are left out. An archive lacks a table of cells that
+        has no rows: it is a frame without columns.
         """
         if cell is None:
             return self._whole(name) if columns is None else self._read(name, slice(None), columns)
         row = self.cells.loc[cell]
-        first, count = int(row[f"{name}_off"]), int(row[f"{name}_n"])
+        first, count = (int(row.get(f"{name}_{part}", 0)) for part in ("off", "n"))
         return self._read(name, slice(first, first + count), columns)
 
     def xarray(self, *figures):
@@ -121,6 +122,8 @@ class Archive:
 
     def _read(self, name, rows, columns=None):
         with h5py.File(self.path, "r") as file:
+            if name not in file and name in CELL_TABLES:
+                return pd.DataFrame()
             if name not in file:
                 raise KeyError(f"{self.path} has no table {name}")
             group = file[name]

@@ -84,6 +84,8 @@ class Package(unittest.TestCase):
         self.assertTrue((self.archive.turns.t_finish_s > self.archive.turns.t_arrive_s).all())
         self.assertIn("pin", set(self.archive.kv_events.kind) | {"pin"})
         self.assertIsInstance(self.archive.jobs.id[0], str)
+        self.assertEqual(len(self.archive.telemetry), 0)  # of cells that were simulated
+        self.assertEqual(len(self.archive.table("telemetry", 0)), 0)
 
     def data_of(self, svg):
         return json.loads(ElementTree.parse(svg).find(".//{http://purl.org/dc/elements/1.1/}description").text)

@@ -100,7 +100,7 @@ TEST_CASE("the finished archive does not depend on the order of commits, on merg
   shuffled.run_all({4, 1, 3});
   CHECK(archive_differences(straight.path(), shuffled.path()).empty());
   const H5File a = open_h5(straight.path()), b = open_h5(shuffled.path());
-  for (const std::string_view table : kCellTables) {
+  for (const std::string_view table : {"jobs", "steps", "sched"}) {
     CHECK(same_results(read_table(a.get(), std::string(table)),
                        read_table(b.get(), std::string(table))));
   }

@@ -82,7 +82,10 @@ TEST_CASE("an axis, a figure and a note of one name, or of a name that is taken,
 }
 
 TEST_CASE("what depends on the machine is volatile, and the results' columns are not", "[cells]") {
-  const Table table = to_cells_table(std::vector<CellRecord>{cell(0)}).table;
+  std::vector<CellRecord> cells = {cell(0)};
+  CHECK_FALSE(to_cells_table(cells).table.has("steps_n"));  // without rows
+  cells[0].rows[2].rows = 1;
+  const Table table = to_cells_table(cells).table;
   for (const char* name : {"attempts", "host", "rank", "gpu_uuid", "t_start_utc", "wall_s"}) {
     CHECK(table.column(name).is_volatile);
   }

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "sweeps/archive/reader.hpp"
+#include "sweeps/hdf5/h5.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
@@ -73,6 +74,15 @@ TEST_CASE("a cell is stored with the tables of its level and the histograms of i
   CHECK(cell.result.steps.rows() == 0);
   CHECK(cell.result.sched.rows() == 0);
   CHECK(cell.record.histograms.bins == of.record.histograms.bins);
+}
+
+TEST_CASE("tables without rows are in no archive, which is small then", "[archive]") {
+  const Recorded part(RecordLevel::summary);
+  const H5File file = open_h5(part.path());
+  for (const std::string_view table : kCellTables)
+    CHECK_FALSE(has_object(file.get(), std::string(table)));
+  CHECK(file_bytes(part.path()).size() < 64 * 1024);
+  CHECK(ArchiveReader(part.path()).load_table(1, "steps").has("t_s"));
 }
 
 TEST_CASE("an archive written at a level is one that was recorded at it", "[archive]") {

@@ -87,6 +87,7 @@ std::vector<StoredRows> rows_in_file(const std::string& path) {
   const H5File file = open_h5(path);
   for (std::size_t table = 0; table < kCellTables.size(); ++table) {
     const std::string name(kCellTables[table]);
+    if (!has_object(file.get(), name)) continue;
     const H5Group group(H5Gopen2(file.get(), name.c_str(), H5P_DEFAULT), "open " + name);
     for (const std::string& column : read_texts_attribute(group.get(), "columns")) {
       const H5Dataset data(H5Dopen2(group.get(), column.c_str(), H5P_DEFAULT), "open " + column);
