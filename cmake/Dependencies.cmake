@@ -54,7 +54,11 @@ if(HDF5_FOUND)
   endif()
 endif()
 
-# What packs and unpacks the chunks of archives: ISA-L, or zlib, which HDF5 has in any case.
+# Packs pages; HDF5 needs it in any case.
+find_package(ZLIB QUIET)
+kvsweep_require(ZLIB_FOUND zlib1g-dev)
+
+# What packs and unpacks the chunks of archives: ISA-L, or zlib.
 option(KVSWEEP_FAST_DEFLATE "Pack archives with ISA-L, if it is installed" ON)
 if(KVSWEEP_FAST_DEFLATE AND PKG_CONFIG_FOUND)
   pkg_check_modules(ISAL QUIET IMPORTED_TARGET libisal)
@@ -65,8 +69,6 @@ if(ISAL_FOUND)
 else()
   set(kvsweep_deflate zlib)
   set(kvsweep_deflate_target ZLIB::ZLIB)
-  find_package(ZLIB QUIET)
-  kvsweep_require(ZLIB_FOUND zlib1g-dev)
 endif()
 
 kvsweep_find_header_only(tomlplusplus tomlplusplus::tomlplusplus 3.3 libtomlplusplus-dev)

@@ -146,17 +146,9 @@ double write_spread(const std::vector<Touch>& touches, const sweep::Table& kerne
       [](const Touch& touch) { return std::pair(touch.row, touch.block); });
 }
 
-double idle(const ConfiguredCell& cell, const LoadTable& load) {
-  const AccessDigest digest = digest_accesses(load(cell, "kv_access"), load(cell, "access_rows"));
-  Values shares;
-  for (const auto* blocks : {&digest.keys, &digest.values})
-    for (const BlockIdle& block : *blocks) shares.push_back(block.idle_share);
-  return percentile(shares, 50);
-}
-
 std::optional<double> of_cell(const std::string& name, const ConfiguredCell& cell,
                               const LoadTable& load) {
-  if (name == "idle") return idle(cell, load);
+  if (name == "idle") return percentile(idle_shares(load(cell, "kv_access")), 50);
   if (name == "prefill_reads") return prefill_reads(touches_of(cell, load));
   if (name == "behind_keys") return behind_keys(touches_of(cell, load));
   if (name == "ascending") return ascending(touches_of(cell, load));

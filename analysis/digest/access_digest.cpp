@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <map>
 #include <random>
 #include <set>
@@ -22,10 +21,6 @@ std::int64_t to_ns(double seconds) { return std::llround(seconds * 1e9); }
 bool is_of_keys(int kind) {
   return kind == static_cast<int>(sweep::KvAccessKind::read_key) ||
          kind == static_cast<int>(sweep::KvAccessKind::write_key);
-}
-bool is_write(int kind) {
-  return kind == static_cast<int>(sweep::KvAccessKind::write_key) ||
-         kind == static_cast<int>(sweep::KvAccessKind::write_value);
 }
 
 /// The columns of /kv_access, without copies: a log may have 20 million rows.
@@ -133,48 +128,10 @@ void add_marks(AccessDigest& digest, const Log& log, const Rows& rows, const Ser
 
 /// Use of a block's keys or values, updated access by access.
 struct Use {
-  double until, idle = 0, longest = 0;
-  double written = std::numeric_limits<double>::quiet_NaN();
+  double until, idle = 0;
 
-  void pause(double start) {
-    idle += std::max(0.0, start - until);
-    longest = std::max(longest, start - until);
-  }
+  void pause(double start) { idle += std::max(0.0, start - until); }
 };
-
-std::vector<BlockIdle> idle_of(std::map<int, Use>& uses, double first, double last,
-                               std::size_t most) {
-  std::vector<BlockIdle> all;
-  const std::size_t every = std::max<std::size_t>(1, (uses.size() + most - 1) / most);
-  std::size_t position = 0;
-  for (auto& [block, use] : uses) {
-    if (position++ % every != 0) continue;
-    use.pause(last);
-    const double share = last > first ? use.idle / (last - first) : sweep::kNotObserved;
-    all.push_back({block, share, use.longest, last - use.written});
-  }
-  return all;
-}
-
-void add_idle(AccessDigest& digest, const Log& log, const Rows& rows, std::size_t most) {
-  const double first = log.start[rows.front()];
-  double last = first;
-  std::map<int, Use> keys, values;
-  for (const std::size_t row : rows) {
-    auto& uses = is_of_keys(log.kind[row]) ? keys : values;
-    Use& use = uses.try_emplace(log.block[row], Use{first}).first->second;
-    const double end = log.end(row);
-    use.pause(log.start[row]);
-    use.until = std::max(use.until, end);
-    if (is_write(log.kind[row]))
-      use.written = std::isnan(use.written) ? end : std::max(use.written, end);
-    last = std::max(last, end);
-  }
-  digest.blocks = values.size();
-  for (const auto& [block, use] : keys) digest.blocks += values.contains(block) ? 0 : 1;
-  digest.keys = idle_of(keys, first, last, most);
-  digest.values = idle_of(values, first, last, most);
-}
 
 }  // namespace
 
@@ -186,7 +143,6 @@ AccessDigest digest_accesses(const sweep::Table& accesses, const sweep::Table& r
   if (log.step.empty()) return digest;
   digest.layer = *std::ranges::min_element(log.layer);
   Rows own = log.of_layer(digest.layer);
-  add_idle(digest, log, own, limits.blocks);
   digest.steps = first_steps(log, own, limits.steps);
   std::erase_if(own, [&](std::size_t row) {
     return !std::ranges::binary_search(digest.steps, log.step[row]);
@@ -195,6 +151,28 @@ AccessDigest digest_accesses(const sweep::Table& accesses, const sweep::Table& r
   find_cuts(digest, log, own);
   add_marks(digest, log, own, Served(rows), limits.marks);
   return digest;
+}
+
+std::vector<double> idle_shares(const sweep::Table& accesses) {
+  const Log log(accesses);
+  if (log.step.empty()) return {};
+  const Rows rows = log.of_layer(*std::ranges::min_element(log.layer));
+  const double first = log.start[rows.front()];
+  double last = first;
+  std::map<std::pair<bool, int>, Use> uses;  // of keys or values, by block
+  for (const std::size_t row : rows) {
+    Use& use =
+        uses.try_emplace({is_of_keys(log.kind[row]), log.block[row]}, Use{first}).first->second;
+    use.pause(log.start[row]);
+    use.until = std::max(use.until, log.end(row));
+    last = std::max(last, log.end(row));
+  }
+  std::vector<double> shares;
+  for (auto& [of, use] : uses) {
+    use.pause(last);
+    shares.push_back(last > first ? use.idle / (last - first) : sweep::kNotObserved);
+  }
+  return shares;
 }
 
 }  // namespace analysis

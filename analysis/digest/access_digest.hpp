@@ -23,14 +23,6 @@ struct AccessCut {
   std::int64_t from_ns, lost_ns;
 };
 
-/// Use of a block's keys, or values, between the layer's first access and its last.
-struct BlockIdle {
-  int block;
-  double idle_share;          // share of the time without an access
-  double longest_pause_s;     // between two accesses
-  double since_last_write_s;  // from the last write to the end; NaN if the log has no write
-};
-
 struct AccessDigest {
   std::int64_t records = 0;         // in all layers and steps
   int layer = 0;                    // the layer shown
@@ -39,18 +31,20 @@ struct AccessDigest {
   std::vector<AccessMark>
       marks;  // in order of time; a random sample if there are too many in the steps
   std::vector<AccessCut> cuts;
-  std::int64_t kept_pause_ns = 0;       // length that remains of each cut pause
-  std::size_t blocks = 0;               // accessed blocks
-  std::vector<BlockIdle> keys, values;  // by block; a sample if there are too many blocks
+  std::int64_t kept_pause_ns = 0;  // length that remains of each cut pause
 };
 
 struct AccessLimits {
-  std::size_t steps = 5, marks = 8000, blocks = 1000;
+  std::size_t steps = 5, marks = 8000;
 };
 
 /// `accesses` is /kv_access and `rows` /access_rows of one cell. Throws sweep::TableError if they
 /// lack a column.
 AccessDigest digest_accesses(const sweep::Table& accesses, const sweep::Table& rows,
                              const AccessLimits& limits = {});
+
+/// For the keys and for the values of each block that the first logged layer accessed: the share of
+/// the time between the layer's first access and its last in which nothing accessed them.
+std::vector<double> idle_shares(const sweep::Table& accesses);
 
 }  // namespace analysis

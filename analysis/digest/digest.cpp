@@ -17,18 +17,6 @@ int field_of(double value) {
   return value > 0 ? static_cast<int>(std::floor(kFieldsPerOctave * std::log2(value))) : -10'000;
 }
 
-/// Calls use(bucket, from, to) for the part of [from, to) in every bucket of [0, end].
-template <class Use>
-void for_parts(double from, double to, double end, int count, Use use) {
-  const double width = end / count;
-  const int first = std::clamp(static_cast<int>(from / width), 0, count - 1);
-  for (int bucket = first; bucket < count; ++bucket) {
-    const double left = bucket * width, right = bucket + 1 == count ? end : left + width;
-    if (left >= to) break;
-    use(static_cast<std::size_t>(bucket), std::max(from, left), std::min(to, right));
-  }
-}
-
 using Values = std::vector<double>;
 
 void add_sizes(StepSizes& sizes, const Values& tokens, const Values& seconds) {
@@ -94,45 +82,6 @@ void add_parts(JobDigest& digest, const sweep::Table& jobs, const sweep::Table& 
   digest.part_s.back() = std::max(0.0, all - explained);
 }
 
-/// Adds TimeLines to the times of a cell.
-class LineAdder {
- public:
-  LineAdder(const sweep::Table& steps, int spans)
-      : steps_(steps),
-        start_(numbers_of(steps, "t_s")),
-        duration_(numbers_of(steps, "dur_s")),
-        spans_(spans) {
-    if (!start_.empty()) times_.end_s = start_.back() + duration_.back();
-  }
-
-  void level(const char* column, const char* name, const char* unit, bool extremes) {
-    const Values values = numbers_of(steps_, column);
-    TimeBuckets buckets = bucket_levels(start_, values, times_.end_s, spans_);
-    if (values.empty() || buckets.mean.empty()) return;
-    times_.lines.push_back({name, unit, std::move(buckets.mean)});
-    if (!extremes) return;
-    times_.lines.push_back({std::string(name) + "_min", unit, std::move(buckets.min)});
-    times_.lines.push_back({std::string(name) + "_max", unit, std::move(buckets.max)});
-  }
-
-  void rate(const char* column, const char* name, const char* unit, double scale) {
-    const Values values = numbers_of(steps_, column);
-    // An archive merged from an older one has the column without values.
-    if (std::ranges::all_of(values, [](double each) { return std::isnan(each); })) return;
-    Values rates = bucket_rates(start_, duration_, values, times_.end_s, spans_);
-    for (double& each : rates) each *= scale;
-    if (!rates.empty()) times_.lines.push_back({name, unit, std::move(rates)});
-  }
-
-  CellTimes finish() { return std::move(times_); }
-
- private:
-  const sweep::Table& steps_;
-  Values start_, duration_;
-  int spans_;
-  CellTimes times_;
-};
-
 }  // namespace
 
 int TokenHistogram::bin_of(std::int64_t tokens) {
@@ -173,46 +122,26 @@ std::vector<ThinnedPoints::Point> ThinnedPoints::points() const {
   return all;
 }
 
-TimeBuckets bucket_levels(std::span<const double> start, std::span<const double> value, double end,
-                          int count) {
-  TimeBuckets buckets;
-  if (start.empty() || count <= 0 || !(end > start.front())) return buckets;
-  const auto size = static_cast<std::size_t>(count);
-  const double none = sweep::kNotObserved;
-  buckets.mean.assign(size, 0);
-  buckets.min.assign(size, none);
-  buckets.max.assign(size, none);
-  std::vector<double> covered(size, 0);
-  for (std::size_t i = 0; i < start.size(); ++i) {
-    const double to = i + 1 < start.size() ? start[i + 1] : end;
-    for_parts(start[i], std::min(to, end), end, count,
-              [&](std::size_t b, double left, double right) {
-                buckets.mean[b] += value[i] * (right - left);
-                covered[b] += right - left;
-                buckets.min[b] = std::fmin(buckets.min[b], value[i]);
-                buckets.max[b] = std::fmax(buckets.max[b], value[i]);
-              });
-  }
-  for (std::size_t b = 0; b < size; ++b)
-    buckets.mean[b] = covered[b] > 0 ? buckets.mean[b] / covered[b] : none;
-  return buckets;
-}
-
-std::vector<double> bucket_rates(std::span<const double> start, std::span<const double> duration,
-                                 std::span<const double> amount, double end, int count) {
-  if (count <= 0 || !(end > 0)) return {};
-  std::vector<double> rates(static_cast<std::size_t>(count), 0);
+Values bucket_means(std::span<const double> start, std::span<const double> value, double end,
+                    int count) {
+  if (start.empty() || count <= 0 || !(end > start.front())) return {};
+  Values means(static_cast<std::size_t>(count), 0), covered = means;
   const double width = end / count;
   for (std::size_t i = 0; i < start.size(); ++i) {
-    if (amount[i] == 0 || std::isnan(amount[i])) continue;
-    const double lasts =
-        std::max(duration[i], 1e-9);  // an amount without duration falls into one bucket
-    for_parts(start[i], start[i] + lasts, end, count,
-              [&](std::size_t b, double left, double right) {
-                rates[b] += amount[i] * (right - left) / lasts / width;
-              });
+    const double to = std::min(i + 1 < start.size() ? start[i + 1] : end, end);
+    for (auto b = static_cast<std::size_t>(std::clamp(start[i] / width, 0.0, count - 1.0));
+         b < means.size(); ++b) {
+      const double left = static_cast<double>(b) * width;
+      const double right = b + 1 == means.size() ? end : left + width;
+      if (left >= to) break;
+      const double within = std::min(to, right) - std::max(start[i], left);
+      means[b] += value[i] * within;
+      covered[b] += within;
+    }
   }
-  return rates;
+  for (std::size_t b = 0; b < means.size(); ++b)
+    means[b] = covered[b] > 0 ? means[b] / covered[b] : sweep::kNotObserved;
+  return means;
 }
 
 Values numbers_of(const sweep::Table& table, std::string_view column) {
@@ -251,21 +180,6 @@ JobDigest digest_jobs(const sweep::Table& jobs, const sweep::Table& turns) {
   digest.by_turn = by_turn(turns);
   add_parts(digest, jobs, turns);
   return digest;
-}
-
-CellTimes digest_times(const sweep::Table& steps, int spans) {
-  LineAdder add(steps, spans);
-  add.level("blk_used", "used", "blk", true);
-  add.level("blk_pinned", "pinned", "blk", false);
-  add.level("blk_cached", "cached", "blk", false);
-  add.level("blk_free", "free", "blk", false);
-  add.level("host_blk_used", "host", "blk", false);
-  add.level("n_waiting", "waiting", "", true);
-  add.level("n_running", "running", "", false);
-  add.rate("h2d_bytes", "h2d", "GB/s", 1e-9);
-  add.rate("d2h_bytes", "d2h", "GB/s", 1e-9);
-  add.rate("stall_s", "stall", "s/s", 1);
-  return add.finish();
 }
 
 }  // namespace analysis

@@ -48,21 +48,11 @@ class ThinnedPoints {
   std::map<std::pair<int, int>, Point> fields_;
 };
 
-/// A piecewise constant quantity over equal spans of time.
-struct TimeBuckets {
-  std::vector<double> mean;      // weighted by time
-  std::vector<double> min, max;  // over the values within the span
-};
-
-/// `value[i]` holds from start[i] to start[i + 1], the last one until `end`; `start` ascends. Spans
-/// before start[0] are NaN. Returns empty vectors unless end > start[0] and count > 0.
-TimeBuckets bucket_levels(std::span<const double> start, std::span<const double> value, double end,
-                          int count);
-
-/// Spreads `amount[i]` evenly over duration[i] from start[i] on. Returns the rate per second in
-/// each of `count` equal spans of [0, end].
-std::vector<double> bucket_rates(std::span<const double> start, std::span<const double> duration,
-                                 std::span<const double> amount, double end, int count);
+/// Means over `count` equal spans of [0, end] of a piecewise constant quantity: `value[i]` holds
+/// from start[i] to start[i + 1], the last one until `end`; `start` ascends. Spans before start[0]
+/// are NaN. Empty unless end > start[0] and count > 0.
+std::vector<double> bucket_means(std::span<const double> start, std::span<const double> value,
+                                 double end, int count);
 
 // The rows of a cell, reduced for a page. Digests of several cells can be added.
 
@@ -105,19 +95,5 @@ struct JobDigest {
   void add(const JobDigest& other);
 };
 JobDigest digest_jobs(const sweep::Table& jobs, const sweep::Table& turns);
-
-/// One quantity over the time of a cell, in equal spans.
-struct TimeLine {
-  std::string name, unit;
-  std::vector<double> values;
-};
-struct CellTimes {
-  static constexpr int kSpans = 240;
-  double end_s = 0;
-  std::vector<TimeLine> lines;
-};
-/// Levels are means over each span; "..._max" and "..._min" are the extremes within it. Columns
-/// that the table lacks are left out.
-CellTimes digest_times(const sweep::Table& steps, int spans = CellTimes::kSpans);
 
 }  // namespace analysis

@@ -4,13 +4,9 @@
 #include <cmath>
 #include <cstdint>
 #include <iterator>
-#include <map>
 #include <ostream>
 
-#include "analysis/ranking/explanation.hpp"
-#include "analysis/ranking/mechanisms.hpp"
 #include "analysis/ranking/overridden.hpp"
-#include "analysis/ranking/place_names.hpp"
 #include "analysis/ranking/sentences.hpp"
 #include "analysis/text/escape.hpp"
 
@@ -89,12 +85,13 @@ std::string outcome_text(Span regimes, const Words& words) {
 }
 
 /// A line for each run of rates with the same outcome.
-void add_lines(std::vector<AnswerLine>& lines, Span regimes, const PlaceNames& names,
+void add_lines(std::vector<AnswerLine>& lines, Span regimes, bool several_kinds,
                const Words& words) {
   for (std::size_t from = 0, to = 0; from < regimes.size(); from = to) {
     while (to < regimes.size() && same_outcome(regimes[from], regimes[to])) ++to;
-    lines.push_back(
-        {name_of(regimes[from], names), outcome_text(regimes.subspan(from, to - from), words)});
+    const Regime& first = regimes[from];
+    lines.push_back({(several_kinds ? first.place.kind + ", " : "") + name_of(first),
+                     outcome_text(regimes.subspan(from, to - from), words)});
   }
 }
 
@@ -129,8 +126,8 @@ Regime regime_of(const Decision& decision, std::span<const Contender> contenders
 
 }  // namespace
 
-std::string name_of(const Regime& regime, const PlaceNames& names) {
-  return names(regime.place) + (regime.dram == "-" ? "" : " with " + regime.dram + " GiB");
+std::string name_of(const Regime& regime) {
+  return regime.place.name() + (regime.dram == "-" ? "" : " with " + regime.dram + " GiB");
 }
 
 Texts names_of(std::span<const Regime::Other> others) {
@@ -171,14 +168,8 @@ std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view f
   return regimes;
 }
 
-const RateRow* row_of(std::span<const RateRow> rows, const Regime& regime) {
-  const auto found = std::ranges::find_if(
-      rows, [&](const RateRow& row) { return row.place == regime.place && row.jps == regime.jps; });
-  return found == rows.end() ? nullptr : &*found;
-}
-
 std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes, std::string_view figure) {
-  const PlaceNames names = place_names(regimes);
+  const bool several_kinds = kinds_of(regimes).size() > 1;
   std::vector<std::pair<const Regime*, std::vector<Regime>>> lines;
   for (const Regime& each : regimes) {
     auto line = std::ranges::find_if(lines, [&](const auto& known) {
@@ -188,7 +179,7 @@ std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes, std::strin
     line->second.push_back(each);
   }
   std::vector<AnswerLine> all;
-  for (const auto& [first, own] : lines) add_lines(all, own, names, words_for(figure));
+  for (const auto& [first, own] : lines) add_lines(all, own, several_kinds, words_for(figure));
   return all;
 }
 
@@ -199,14 +190,12 @@ void print_answer_lines(std::span<const RateRow> rows, std::string_view figure, 
 
 std::string answer_heading(std::span<const Regime> regimes) {
   if (regimes.empty()) return "";
-  PlaceNames names;
   std::size_t least = SIZE_MAX, most = 0;
   for (const Regime& each : regimes) {
-    names.add(each.place);
     least = std::min(least, each.repeats);
     most = std::max(most, each.repeats);
   }
-  std::string text = "By mean job completion time; " + listed(names.kinds()) + "; ";
+  std::string text = "By mean job completion time; " + listed(kinds_of(regimes)) + "; ";
   text += (least < most ? std::to_string(least) + " to " : "") + std::to_string(most);
   text += most == 1 ? " seed, " : " seeds, ";
   return text + (most < kFewestRepeats
@@ -216,15 +205,7 @@ std::string answer_heading(std::span<const Regime> regimes) {
 
 Answer answer_of(std::span<const RateRow> rows) {
   const std::vector<Regime> regimes = regimes_of(rows, kAnswerFigure);
-  return {answer_heading(regimes), answer_lines(regimes), explain(rows, regimes),
-          overridden_presets(rows), idle_mechanisms(rows)};
-}
-
-std::vector<std::string> commands_that_tell(std::span<const RateRow> rows, const std::string& run) {
-  std::vector<std::string> commands;
-  for (const Ablation& each : missing_ablations(rows, regimes_of(rows, kAnswerFigure)))
-    commands.push_back(ablation_command(each, run));
-  return commands;
+  return {answer_heading(regimes), answer_lines(regimes), overridden_presets(rows)};
 }
 
 }  // namespace analysis

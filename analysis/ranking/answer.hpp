@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "analysis/compare/decision.hpp"
-#include "analysis/ranking/place_names.hpp"
 #include "analysis/ranking/policy_rows.hpp"
 #include "analysis/ranking/tail.hpp"
 
@@ -34,7 +33,7 @@ struct Regime {
 };
 
 /// "h100-80gb with 16 GiB"
-std::string name_of(const Regime& regime, const PlaceNames& names);
+std::string name_of(const Regime& regime);
 std::vector<std::string> names_of(std::span<const Regime::Other> others);
 
 /// One for each amount of host memory for which there are at least two contenders.
@@ -42,9 +41,6 @@ std::vector<Regime> regimes_of(const Place& place, const std::string& jps,
                                std::span<const Contender> contenders, Direction direction);
 /// Of all rows, by one figure.
 std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view figure);
-
-/// The row that the regime was decided over; null if it is not among these.
-const RateRow* row_of(std::span<const RateRow> rows, const Regime& regime);
 
 /// The contenders of a row, in its order.
 std::vector<Contender> contenders_of(const RateRow& row, std::string_view figure);
@@ -66,20 +62,12 @@ struct Answer {
   /// Ratios range over the rates, with an interval around all of theirs. A winner with a worse tail
   /// than fcfs says so: worse_text() of tail.hpp.
   std::vector<AnswerLine> lines;
-  /// explain() of explanation.hpp.
-  std::vector<AnswerLine> why;
-  /// Named policies, cards and cost models that the sweep changed: overridden_presets().
+  /// Cards and cost models that the sweep changed: overridden_presets().
   std::vector<std::string> overridden;
-  /// Mechanisms that did nothing, or almost nothing: idle_mechanisms() of mechanisms.hpp.
-  std::vector<std::string> idle;
 };
 
 /// By kAnswerFigure.
 Answer answer_of(std::span<const RateRow> rows);
-
-/// The commands that run what would tell why the best policies are fast, from the command that ran
-/// the sweep: those of missing_ablations() of explanation.hpp.
-std::vector<std::string> commands_that_tell(std::span<const RateRow> rows, const std::string& run);
 
 /// Of any figure that has a best: "takes 1.20 times as long" of times, "has 0.80 times as much" of
 /// others.

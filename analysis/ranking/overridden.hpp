@@ -7,9 +7,8 @@
 
 namespace analysis {
 
-/// Named policies, cards and cost models that the sweep changed, unless an axis shows the change: a
-/// reader takes "continuum" for what its file says. "continuum and pin run with policy.ttl_s=5
-/// (kvsweep policies shows them without the change)".
+/// Pools of cards and cost models that the sweep changed, unless an axis shows the change: a reader
+/// takes a card for what its profile says. Names of policies show their own changes.
 std::vector<std::string> overridden_presets(std::span<const RateRow> rows);
 
 }  // namespace analysis

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <set>
 #include <string_view>
 
 #include "analysis/compare/config.hpp"
@@ -21,6 +22,7 @@ bool is_of_policy(const std::string& key) { return key.starts_with("policy."); }
 /// apart, the others places.
 struct Keys {
   Names place, variant;
+  Names telling;  // so many of `place` that all places differ
 
   bool add(const std::string& key) {
     Names& keys = is_of_policy(key) ? variant : place;
@@ -41,7 +43,8 @@ std::string settings_text(const ConfiguredCell& cell, const Names& keys, std::st
 }
 
 Place place_of(const ConfiguredCell& cell, const Keys& keys) {
-  return {figures_kind(cell), shown(cell.value("gpu")), settings_text(cell, keys.place, "")};
+  return {figures_kind(cell), shown(cell.value("gpu")), settings_text(cell, keys.place, ""),
+          settings_text(cell, keys.telling, "")};
 }
 
 std::string variant_text(const ConfiguredCell& cell, const Keys& keys) {
@@ -77,6 +80,25 @@ void add_workloads(Keys& keys, const Cells& cells) {
   }
 }
 
+/// Drops keys, the last first, as long as the same places differ.
+Names telling_of(const Cells& cells, const Keys& keys) {
+  const auto text_of = [](const ConfiguredCell& cell, const Names& names) {
+    return figures_kind(cell) + '\n' + shown(cell.value("gpu")) + '\n' +
+           settings_text(cell, names, "");
+  };
+  std::map<std::string, const ConfiguredCell*> places;
+  for (const ConfiguredCell* cell : cells) places.emplace(text_of(*cell, keys.place), cell);
+  Names telling = keys.place;
+  for (std::size_t at = telling.size(); at-- > 0;) {
+    Names fewer = telling;
+    fewer.erase(fewer.begin() + static_cast<std::ptrdiff_t>(at));
+    std::set<std::string> texts;
+    for (const auto& [text, cell] : places) texts.insert(text_of(*cell, fewer));
+    if (texts.size() == places.size()) telling = std::move(fewer);
+  }
+  return telling;
+}
+
 /// Adds keys until the cells of every group differ only in their seed.
 Keys telling_apart(const Cells& cells) {
   Keys keys;
@@ -93,6 +115,7 @@ Keys telling_apart(const Cells& cells) {
       }
     }
   }
+  keys.telling = telling_of(cells, keys);
   return keys;
 }
 
@@ -148,9 +171,9 @@ const PolicyCells* RateRow::find(std::string_view variant) const {
   return found == policies.end() ? nullptr : &*found;
 }
 
-const PolicyCells* RateRow::named(std::string_view variant) const {
-  if (const PolicyCells* exact = find(variant)) return exact;
-  const auto is_meant = [&](const PolicyCells& each) { return unchanged_variant(each) == variant; };
+const PolicyCells* RateRow::fcfs() const {
+  if (const PolicyCells* exact = find("fcfs")) return exact;
+  const auto is_meant = [](const PolicyCells& each) { return unchanged_variant(each) == "fcfs"; };
   const auto first = std::ranges::find_if(policies, is_meant);
   if (first == policies.end() ||
       std::find_if(first + 1, policies.end(), is_meant) != policies.end())

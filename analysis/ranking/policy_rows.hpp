@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <string>
 #include <vector>
 
@@ -11,8 +12,20 @@ namespace analysis {
 /// Where policies compete: figures of one kind, on one GPU, with equal settings.
 struct Place {
   std::string kind, gpu, settings;  // settings: "workload.gap_s=1", or empty
+  std::string telling{};            // of the settings those that tell it from other places
+  /// "h100-80gb, workload.gap_s=1"
+  std::string name() const { return gpu + (telling.empty() ? "" : ", " + telling); }
   friend bool operator==(const Place&, const Place&) = default;
 };
+
+/// The kinds of figures of what has places, each once.
+template <class Items>
+std::vector<std::string> kinds_of(const Items& items) {
+  std::vector<std::string> kinds;
+  for (const auto& item : items)
+    if (std::ranges::find(kinds, item.place.kind) == kinds.end()) kinds.push_back(item.place.kind);
+  return kinds;
+}
 
 /// The repeats of a policy at one place and rate; at least one.
 struct PolicyCells {
@@ -30,9 +43,9 @@ struct RateRow {
 
   /// Null if it did not run here.
   const PolicyCells* find(std::string_view variant) const;
-  /// The same; where the sweep changed the policy, the only one that it made of it: of "fcfs" that
-  /// is "fcfs+eviction=slru".
-  const PolicyCells* named(std::string_view variant) const;
+  /// fcfs, with which the others are compared; where the sweep changed it, the only variant that it
+  /// made of it. Null if there is none, or several.
+  const PolicyCells* fcfs() const;
 };
 
 /// Rows from cells with results: cards in plan order, numbers of settings and rates ascending, so

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 
-#include "analysis/ranking/policy_parts.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
@@ -42,7 +41,7 @@ std::vector<Rated> rate(const RateRow& row, const std::string& figure,
                         const CellBounds& bounds) {
   const std::vector<Contender> contenders = contenders_of(row, figure);
   const std::vector<Decision> decisions = decide(contenders, direction_of(figure));
-  const PolicyCells* fcfs = base_of(row);
+  const PolicyCells* fcfs = row.fcfs();
   std::vector<Rated> rated(contenders.size());
   for (std::size_t i = 0; i < rated.size(); ++i) {
     const ConfiguredCell& cell = *row.policies[i].repeats.front();

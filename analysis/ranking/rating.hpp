@@ -16,7 +16,7 @@ using CellBounds = std::map<std::string, double>;
 struct Rated {
   std::string unit;
   Estimate mean;
-  Ratio over_fcfs;             // without values if base_of() is null
+  Ratio over_fcfs;             // without values where there is no RateRow::fcfs()
   std::string standing, mark;  // standing_text(), standing_mark()
   double published = sweep::kNotObserved;
   bool reference = false;  // is_reference()

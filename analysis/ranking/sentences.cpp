@@ -20,8 +20,6 @@ std::string at_rates(const std::vector<std::string>& rates) {
   return "at " + listed(rates) + (is_one ? " job/s" : " jobs/s");
 }
 
-std::string ratio_text(const Ratio& ratio) { return ratios_text({&ratio, 1}, ""); }
-
 std::string ratios_text(std::span<const Ratio> ratios, const std::string& unit) {
   const auto text = [](double value) {
     return value < 10 ? two_decimals(value) : four_digits(value);

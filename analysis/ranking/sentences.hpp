@@ -14,9 +14,6 @@ std::string listed(const std::vector<std::string>& texts);
 /// "at 1 job/s", "at 1 and 3 jobs/s"; empty for jobs that do not arrive at a rate.
 std::string at_rates(const std::vector<std::string>& rates);
 
-/// "4.01 (3.90 .. 4.10)"; without an interval the ratio alone.
-std::string ratio_text(const Ratio& ratio);
-
 /// Ratios at several rates: "1.14 to 1.21 times as long (1.12 .. 1.23)", from the least to the
 /// most, with an interval around all of theirs. `unit` is " times as long", or empty.
 std::string ratios_text(std::span<const Ratio> ratios, const std::string& unit);

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <cstdio>
 
-#include "analysis/ranking/policy_parts.hpp"
 #include "analysis/ranking/sentences.hpp"
 
 namespace analysis {
@@ -40,16 +39,13 @@ std::string worse_text(std::span<const Tail> tails, const std::string& policy, s
          ratios_text(ratios, " times " + fcfs + "'s") + (where.empty() ? "" : ' ' + where);
 }
 
-/// fcfs as it is, or the variant of it in the row that has the fewest parts.
+/// fcfs, or the first variant of it in the row beside `policy`.
 const PolicyCells* fcfs_of(const RateRow& row, const PolicyCells& policy) {
-  const PolicyCells* found = base_of(row);
-  if (found != nullptr) return found;
-  for (const PolicyCells& each : row.policies) {
-    if (&each == &policy || unchanged_variant(each) != "fcfs") continue;
-    if (found == nullptr || parts_of(cell_of(each)).size() < parts_of(cell_of(*found)).size())
-      found = &each;
-  }
-  return found;
+  if (const PolicyCells* only = row.fcfs()) return only;
+  const auto found = std::ranges::find_if(row.policies, [&](const PolicyCells& each) {
+    return &each != &policy && unchanged_variant(each) == "fcfs";
+  });
+  return found == row.policies.end() ? nullptr : &*found;
 }
 
 }  // namespace

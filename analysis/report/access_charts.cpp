@@ -6,7 +6,6 @@
 #include "analysis/compare/config.hpp"
 #include "analysis/digest/access_digest.hpp"
 #include "analysis/report/panels.hpp"
-#include "analysis/report/study_timelines.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
@@ -15,9 +14,8 @@ namespace {
 using Draw = ChartSeries::Draw;
 
 constexpr std::size_t kCharts = 6;
-constexpr std::size_t kMarks = 24'000;  // in all charts together
-constexpr double kMostRecords = 25e6;   // that are read: about 1.5 GB in memory
-constexpr std::size_t kForwards = 500;
+constexpr std::size_t kMarks = 24'000;       // in all charts together
+constexpr double kMostRecords = 25e6;        // that are read: about 1.5 GB in memory
 constexpr double kFilled = 0.8;              // of a block's row
 constexpr std::size_t kLabelledPauses = 12;  // in a chart
 constexpr std::size_t kNamedJobs = 8;        // colors before they repeat
@@ -137,76 +135,17 @@ void add_accesses(Chart& chart, const AccessDigest& digest, double stopped_step)
   chart.note += " Rows are the blocks in the order of their numbers.";
 }
 
-/// Bars of keys and values by block.
-void add_by_block(Chart& chart, const AccessDigest& digest, const std::string& name, double scale,
-                  double BlockIdle::*value, const std::string& says) {
-  ChartPanel& panel = chart.panel();
-  std::vector<std::string> blocks;
-  for (const auto* idle : {&digest.keys, &digest.values})
-    for (const BlockIdle& each : *idle) blocks.push_back(std::to_string(each.block));
-  Places places(std::move(blocks));
-  places.is_numeric = false;
-  panel.x = places.axis("block");
-  panel.y.name = name;
-  panel.y.from = 0;
-  for (const bool values : {false, true}) {
-    ChartSeries& series = panel.series.emplace_back();
-    series.name = values ? "V" : "K";
-    series.color = values ? "1" : "0";
-    series.draw = Draw::bars;
-    for (const BlockIdle& each : values ? digest.values : digest.keys) {
-      series.x.push_back(places.at(std::to_string(each.block)));
-      series.y.push_back(each.*value * scale);
-    }
-  }
-  const std::size_t shown = std::max<std::size_t>(1, places.texts.size());
-  const std::size_t every = (digest.blocks + shown - 1) / shown;
-  chart.note = says + " From the first to the last access of layer " +
-               std::to_string(digest.layer) + " in the log.";
-  if (every > 1) chart.note += " One block of each " + std::to_string(every) + " is shown.";
-}
-
-void add_window_use(Chart& chart, const std::vector<double>& use) {
-  ChartPanel& panel = chart.panel();
-  panel.x.name = "forward pass";
-  panel.y = {.name = "of the token budget [%]", .names = {}, .from = 0, .to = 100};
-  ChartSeries& series = panel.series.emplace_back();
-  series.name = "window use";
-  series.color = "0";
-  series.points = use.size() <= 60;
-  for (std::size_t i = 0; i < std::min(kForwards, use.size()); ++i) {
-    series.x.push_back(static_cast<double>(i + 1));
-    series.y.push_back(use[i]);
-  }
-  chart.note = "Tokens of each forward pass, as a share of the token budget.";
-  if (use.size() > kForwards)
-    chart.note += " The first " + std::to_string(kForwards) + " of " +
-                  counted(static_cast<std::int64_t>(use.size())) + " are shown.";
-}
-
-void add_charts(std::vector<Chart>& charts, const ConfiguredCell& cell, const PanelSource& source,
-                const AccessLimits& limits) {
+void add_chart(std::vector<Chart>& charts, const ConfiguredCell& cell, const PanelSource& source,
+               const AccessLimits& limits) {
   const auto load = [&](const char* table) { return source.reader->load_table(source.row, table); };
   const AccessDigest digest = digest_accesses(load("kv_access"), load("access_rows"), limits);
-  const std::string number = std::to_string(cell.record->index);
-  const auto start = [&](const char* id, const char* title) -> Chart& {
-    Chart& chart = charts.emplace_back();
-    chart.id = id;
-    chart.title = title;
-    chart.kind = figures_kind(cell);
-    chart.gpu = shown(cell.value("gpu"));
-    chart.at = {{"cell", number}, {"label", cell.record->label}};
-    return chart;
-  };
-  add_accesses(start("accesses", "Accesses over time"), digest, cell.figure("access_stopped_step"));
-  add_by_block(start("idle", "Idle share by block"), digest, "idle [%]", 100,
-               &BlockIdle::idle_share, "Share of the time in which the block was not accessed.");
-  add_by_block(start("since-write", "Time since the last write, by block"), digest,
-               "since the last write [ms]", 1e3, &BlockIdle::since_last_write_s,
-               "Time from a block's last write to the end; a block without one was not written "
-               "while the log ran.");
-  add_window_use(start("window", "Window use by forward pass"),
-                 forward_values(load("steps"), "window_use"));
+  Chart& chart = charts.emplace_back();
+  chart.id = "accesses";
+  chart.title = "Accesses over time";
+  chart.kind = figures_kind(cell);
+  chart.gpu = shown(cell.value("gpu"));
+  chart.at = {{"cell", std::to_string(cell.record->index)}, {"label", cell.record->label}};
+  add_accesses(chart, digest, cell.figure("access_stopped_step"));
 }
 
 }  // namespace
@@ -230,7 +169,7 @@ std::vector<Chart> make_access_charts(const std::deque<ConfiguredCell>& cells,
   AccessLimits limits;
   limits.marks = std::min(limits.marks, kMarks / std::max<std::size_t>(1, logged.size()));
   std::vector<Chart> charts;
-  for (const ConfiguredCell* cell : logged) add_charts(charts, *cell, sources.at(cell), limits);
+  for (const ConfiguredCell* cell : logged) add_chart(charts, *cell, sources.at(cell), limits);
   return charts;
 }
 

@@ -64,8 +64,7 @@ Json json_of(const ChartColumn& column) {
 
 /// The x of the series before need not be repeated.
 Json json_of(const ChartSeries& series, const ChartSeries* before) {
-  constexpr const char* kDraw[] = {"line", "steps", "filled", "area",
-                                   "dots", "bars",  "stack",  "boxes"};
+  constexpr const char* kDraw[] = {"line", "steps", "filled", "dots", "bars", "stack", "boxes"};
   Json json = {{"name", series.name}, {"draw", kDraw[static_cast<std::size_t>(series.draw)]}};
   set(json, "policy", series.policy);
   set(json, "color", series.color);
@@ -74,7 +73,6 @@ Json json_of(const ChartSeries& series, const ChartSeries* before) {
   set(json, "dashed", series.dashed);
   set(json, "hollow", series.hollow);
   set(json, "points", series.points);
-  set(json, "right", series.right);
   set(json, "quiet", series.quiet);
   set(json, "repeats", series.repeats);
   if (before == nullptr || before->x != series.x) json["x"] = brief(series.x);
@@ -91,7 +89,6 @@ Json json_of(const ChartPanel& panel) {
   set(json, "says", panel.says);
   json["x"] = json_of(panel.x);
   json["y"] = json_of(panel.y);
-  if (!panel.right.name.empty()) json["right"] = json_of(panel.right);
   set(json, "flat", panel.flat);
   set(json, "downward", panel.downward);
   json["series"] = Json::array();

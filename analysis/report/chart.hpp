@@ -34,7 +34,6 @@ struct ChartSeries {
     line,
     steps,   // each y holds until the next x
     filled,  // the same with the area below it
-    area,    // on top of the areas before it
     dots,
     bars,   // beside each other
     stack,  // bars on top of each other
@@ -47,7 +46,6 @@ struct ChartSeries {
   std::string mark;    // of dots and of points on a line: "", "square", "up", "down"
   Draw draw = Draw::line;
   bool dashed = false, hollow = false, points = false;
-  bool right = false;  // by the axis on the right
   bool quiet = false;  // neither in the legend nor under the pointer
   std::size_t repeats = 0;
   std::vector<double> x, y;
@@ -59,7 +57,7 @@ struct ChartSeries {
 /// One system of axes.
 struct ChartPanel {
   std::string name, says;  // says: in smaller letters behind the name
-  ChartAxis x, y, right;
+  ChartAxis x, y;
   bool flat = false;                                  // bars lie
   bool downward = false;                              // y counts from the top
   std::vector<ChartSeries> series;                    // the first is drawn first

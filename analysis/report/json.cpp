@@ -24,15 +24,6 @@ Json provenance_of(const sweep::Table& table) {
   return runs;
 }
 
-/// The command that runs one cell again, by the last run that wrote the archive.
-std::string again_of(const sweep::Table& provenance) {
-  std::string run;
-  if (provenance.has("command"))
-    for (const std::string& command : provenance.values<std::string>("command"))
-      if (command.starts_with("run ")) run = command;
-  return run.empty() ? "" : command_again(run) + " --cell CELL --archive cell.h5";
-}
-
 }  // namespace
 
 Json json_of(const ReportArchive& archive) {
@@ -44,8 +35,7 @@ Json json_of(const ReportArchive& archive) {
           {"tool", archive.tool_version},
           {"cells", archive.cells},
           {"ok", archive.ok},
-          {"runs", provenance_of(archive.provenance)},
-          {"again", again_of(archive.provenance)}};
+          {"runs", provenance_of(archive.provenance)}};
 }
 
 Json json_of(const AnswerLine& line) { return {{"place", line.place}, {"says", line.says}}; }
@@ -87,9 +77,6 @@ Json json_of(const Interval& interval) {
 }
 
 std::string report_json(const Report& report, const std::string& program) {
-  Json panels = Json::array();
-  const std::string archive = report.archives.size() == 1 ? report.archives.front().name : "";
-  for (const ReportPanel& panel : report.panels) panels.push_back(json_of(panel, archive));
   const auto lacks = [](const MissingCell& cell) { return cell.status != "excluded"; };
   const Json json = {
       {"format", "kvsweep-report"},
@@ -98,13 +85,9 @@ std::string report_json(const Report& report, const std::string& program) {
       {"archives", list_of(report.archives)},
       {"answer", list_of(report.answer.lines)},
       {"answer_heading", report.answer.heading},
-      {"why", list_of(report.answer.why)},
       {"overridden", report.answer.overridden},
-      {"idle", report.answer.idle},
-      {"commands", report.commands},
       {"coverage", coverage_text(std::vector(report.cells.begin(), report.cells.end()))},
-      {"goals", report.goals.text()},
-      {"panels", std::move(panels)},
+      {"panels", list_of(report.panels)},
       {"regimes", list_of(report.regimes)},
       {"claim_sources", report.claims.sources},
       {"lacks", std::ranges::any_of(report.missing, lacks)},

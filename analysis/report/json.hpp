@@ -12,8 +12,7 @@ namespace analysis {
 std::string report_json(const Report& report, const std::string& program);
 
 // Parts of it.
-/// `archive` names the archive of its cells, if there is only one.
-Json json_of(const ReportPanel& panel, const std::string& archive);
+Json json_of(const ReportPanel& panel);
 Json json_of(const ReportTable& table);
 Json json_of(const Interval& interval);
 

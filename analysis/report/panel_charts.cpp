@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/report/gap_charts.hpp"
+#include "analysis/report/load_chart.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
@@ -320,7 +322,7 @@ ChartSeries series_of_policy(const std::string& variant, std::size_t repeats) {
   return series;
 }
 
-std::vector<Chart> panel_charts(const ReportPanel& panel, const std::string& archive) {
+std::vector<Chart> panel_charts(const ReportPanel& panel) {
   std::vector<Chart> charts = {load_chart(panel)};
   std::vector<std::string> rates = {kAllRates};
   rates.insert(rates.end(), panel.rates.begin(), panel.rates.end());
@@ -336,11 +338,7 @@ std::vector<Chart> panel_charts(const ReportPanel& panel, const std::string& arc
     finish(charts, jct_chart(panel, rate, pools), kNoJobs);
     for (const Pool& pool : pools) finish(charts, hits_chart(panel, rate, pool), kNoTurns);
   }
-  add_time_charts(charts, panel, archive);
   add_gap_charts(charts, panel);
-  for (std::size_t latency = 0; latency < kLatencyNames.size(); ++latency)
-    for (std::size_t percent = 0; percent < kLatencyPercents.size(); ++percent)
-      finish(charts, front_chart(panel, static_cast<Latency>(latency), percent), kNoTurns);
   return charts;
 }
 

@@ -8,20 +8,9 @@
 
 namespace analysis {
 
-/// Every chart of the panel, for each choice that a reader has: rate ("all" too), policy, repeat,
-/// tokens and turns. `archive` names the archive of its cells, if there is only one.
-std::vector<Chart> panel_charts(const ReportPanel& panel, const std::string& archive);
-
-/// Mean and 99th percentile of job completion over the arrival rate.
-Chart load_chart(const ReportPanel& panel);
-/// Throughput against a percentile (its number in kLatencyPercents) of a latency: a dot for each
-/// policy and rate.
-Chart front_chart(const ReportPanel& panel, Latency latency, std::size_t percent);
-/// Charts over the time of single cells.
-void add_time_charts(std::vector<Chart>& charts, const ReportPanel& panel,
-                     const std::string& archive);
-/// One job's KV in a gap, under every policy.
-void add_gap_charts(std::vector<Chart>& charts, const ReportPanel& panel);
+/// Every chart of the panel, for each choice that a reader has: rate ("all" too), policy, tokens
+/// and turns.
+std::vector<Chart> panel_charts(const ReportPanel& panel);
 
 /// A chart of the panel without its data.
 Chart start_chart(const ReportPanel& panel, const char* id, const char* title,

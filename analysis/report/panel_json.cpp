@@ -37,30 +37,6 @@ Json cells_of(const ReportGroup& group) {
   return cells;
 }
 
-/// The mean of a number of each repeat, and its interval.
-template <class Of>
-Json mean_of_repeats(const ReportGroup& group, Of of) {
-  BySeed values;
-  for (std::size_t i = 0; i < group.service.size(); ++i) {
-    const double value = of(group.service[i]);
-    if (!std::isnan(value)) values[group.repeats[i]->record->seed] = value;
-  }
-  const Estimate mean = mean_of(values);
-  return Json::array({mean.value, json_of(mean.interval)});
-}
-
-Json service_of(const ReportGroup& group) {
-  Json service;
-  for (std::size_t latency = 0; latency < kLatencyNames.size(); ++latency)
-    for (std::size_t i = 0; i < kLatencyPercents.size(); ++i)
-      service[kLatencyNames[latency]].push_back(mean_of_repeats(
-          group, [&](const Service& each) { return each.percentiles_s[latency][i]; }));
-  service["attained"] = mean_of_repeats(group, [](const Service& each) { return each.attained; });
-  service["goodput"] =
-      mean_of_repeats(group, [](const Service& each) { return each.goodput_per_s; });
-  return service;
-}
-
 }  // namespace
 
 Json json_of(const ReportGroup& group) {
@@ -72,11 +48,10 @@ Json json_of(const ReportGroup& group) {
           {"worse", worse_text({&group.tail, 1})},
           {"from", group.from},
           {"cells", cells_of(group)},
-          {"figures", figures_of(group)},
-          {"service", service_of(group)}};
+          {"figures", figures_of(group)}};
 }
 
-Json json_of(const ReportPanel& panel, const std::string& archive) {
+Json json_of(const ReportPanel& panel) {
   Json groups = Json::array(), acts = Json::array();
   for (const ReportGroup& group : panel.groups) groups.push_back(json_of(group));
   for (const std::string& rate : panel.rates) acts.push_back(json_of(acts_table(panel, rate)));
@@ -84,7 +59,7 @@ Json json_of(const ReportPanel& panel, const std::string& archive) {
           {"name", panel.name},         {"settings", panel.place.settings},
           {"devices", panel.devices},   {"rates", panel.rates},
           {"variants", panel.variants}, {"groups", std::move(groups)},
-          {"acts", std::move(acts)},    {"charts", list_of(panel_charts(panel, archive))},
+          {"acts", std::move(acts)},    {"charts", list_of(panel_charts(panel))},
           {"sources", panel.sources},   {"remarks", panel.remarks}};
 }
 

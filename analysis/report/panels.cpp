@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "analysis/ranking/place_names.hpp"
 #include "analysis/report/cell_names.hpp"
 
 namespace analysis {
@@ -28,19 +27,11 @@ void add_once(std::vector<T>& list, const T& value) {
   if (std::ranges::find(list, value) == list.end()) list.push_back(value);
 }
 
-/// Bounds the size of the page: beyond 300 cells their lines get coarser.
-int spans_for(std::size_t cells) {
-  constexpr int kFewest = 24;
-  constexpr std::size_t kInFull = 300;
-  if (cells <= kInFull) return CellTimes::kSpans;
-  return std::max(kFewest, static_cast<int>(CellTimes::kSpans * kInFull / cells));
-}
-
 /// Forms panels from rows, then reads the tables of each cell once.
 class PanelBuilder {
  public:
-  PanelBuilder(const PanelSources& sources, const ServiceGoals& goals, const CellBounds& bounds)
-      : sources_(sources), goals_(goals), bounds_(bounds), spans_(spans_for(sources.size())) {}
+  PanelBuilder(const PanelSources& sources, const CellBounds& bounds)
+      : sources_(sources), bounds_(bounds) {}
 
   void add(const RateRow& row, std::span<const Published> published) {
     auto panel = std::ranges::find(panels_, row.place, &ReportPanel::place);
@@ -92,8 +83,9 @@ class PanelBuilder {
   }
 
   std::vector<ReportPanel> finish() {
-    const PlaceNames names = place_names(panels_);
-    for (ReportPanel& panel : panels_) panel.name = names(panel.place);
+    const bool several_kinds = kinds_of(panels_).size() > 1;
+    for (ReportPanel& panel : panels_)
+      panel.name = (several_kinds ? panel.place.kind + ", " : "") + panel.place.name();
     return std::move(panels_);
   }
 
@@ -111,10 +103,7 @@ class PanelBuilder {
   void digest(const ConfiguredCell& cell, ReportGroup& group) const {
     const sweep::Table jobs = load(cell, "jobs"), turns = load(cell, "turns");
     group.jobs.add(digest_jobs(jobs, turns));
-    group.service.push_back(service_of(jobs, turns, goals_));
-    const sweep::Table steps = load(cell, "steps");
-    group.steps.add(digest_steps(steps));
-    group.times.push_back(digest_times(steps, spans_));
+    group.steps.add(digest_steps(load(cell, "steps")));
   }
 
   /// The first policy at a rate chooses the gap; the others show the same one.
@@ -138,9 +127,7 @@ class PanelBuilder {
   }
 
   const PanelSources& sources_;
-  ServiceGoals goals_;
   const CellBounds& bounds_;
-  int spans_;
   std::vector<ReportPanel> panels_;
   std::map<const ConfiguredCell*, Spot> spots_;
   std::map<std::pair<std::ptrdiff_t, std::string>, ChosenGap> chosen_;  // by panel and rate
@@ -152,8 +139,8 @@ std::vector<ReportPanel> make_panels(std::span<const RateRow> rows,
                                      const std::deque<ConfiguredCell>& cells,
                                      const PanelSources& sources,
                                      std::span<const Published> published,
-                                     const ServiceGoals& goals, const CellBounds& bounds) {
-  PanelBuilder builder(sources, goals, bounds);
+                                     const CellBounds& bounds) {
+  PanelBuilder builder(sources, bounds);
   for (const RateRow& row : rows) builder.add(row, published);
   for (const ConfiguredCell& cell : cells) builder.read(cell);
   return builder.finish();

@@ -22,7 +22,7 @@ std::vector<ReportPanel> make_panels(std::span<const RateRow> rows,
                                      const std::deque<ConfiguredCell>& cells,
                                      const PanelSources& sources,
                                      std::span<const Published> published,
-                                     const ServiceGoals& goals = {}, const CellBounds& bounds = {});
+                                     const CellBounds& bounds = {});
 
 /// Charts of the first cells that logged accesses, and the reasons why others have none. Throws
 /// what ArchiveReader throws.

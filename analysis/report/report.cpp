@@ -29,14 +29,6 @@ ReportArchive describe(const sweep::ArchiveReader& reader, const std::string& pa
   return archive;
 }
 
-/// The first command that ran cells of the archive; by the name of its sweep if none is known.
-std::string command_of(const ReportArchive& archive) {
-  const std::string by_name = "run " + archive.sweep + ".toml";
-  if (!archive.provenance.has("command") || archive.provenance.rows() == 0) return by_name;
-  const std::string& known = archive.provenance.values<std::string>("command").front();
-  return known.starts_with("run ") ? known : by_name;
-}
-
 /// Collects cells with results first: a result that one archive lacks may be in another.
 void collect_cells(Report& report, PanelSources& sources) {
   std::set<std::string> keys;
@@ -120,9 +112,8 @@ std::string question_of(const std::string& spec) {
 }
 
 Report make_report(const std::vector<std::string>& archives, const std::filesystem::path& profiles,
-                   const ServiceGoals& goals, const CellBounds& bounds) {
+                   const CellBounds& bounds) {
   Report report;
-  report.goals = goals;
   for (const std::string& path : archives) {
     report.readers.emplace_back(path);
     report.archives.push_back(describe(report.readers.back(), path));
@@ -132,11 +123,9 @@ Report make_report(const std::vector<std::string>& archives, const std::filesyst
   collect_cells(report, sources);
   const std::vector<Chart> capacities = take_capacities(report, sources);
   const std::vector<RateRow> rows = arrange(with_results(report.cells));
-  report.panels = make_panels(rows, report.cells, sources, report.published, goals, bounds);
+  report.panels = make_panels(rows, report.cells, sources, report.published, bounds);
   report.regimes = regimes_of(rows, kAnswerFigure);
   report.answer = answer_of(rows);
-  for (const Ablation& each : missing_ablations(rows, report.regimes))
-    report.commands.push_back(ablation_command(each, command_of(report.archives.front())));
   report.claims = run_claims(archives, "", profiles);
   report.claim_cells = cells_of(report.claims.rows, sources);
   report.studies = make_study_charts(report.readers, profiles);

@@ -8,9 +8,7 @@
 #include "analysis/digest/digest.hpp"
 #include "analysis/digest/gap.hpp"
 #include "analysis/digest/policy_acts.hpp"
-#include "analysis/digest/service.hpp"
 #include "analysis/digest/statistics.hpp"
-#include "analysis/ranking/explanation.hpp"
 #include "analysis/ranking/rating.hpp"
 #include "analysis/report/capacity_charts.hpp"
 #include "analysis/report/study_charts.hpp"
@@ -41,15 +39,13 @@ struct ReportGroup {
   Tail tail;
   StepDigest steps;
   JobDigest jobs;
-  std::vector<CellTimes> times;  // of each repeat
-  std::vector<Service> service;  // of each repeat
-  PolicyActs acts;               // of the first
+  PolicyActs acts;  // of the first
 };
 
 /// Cells of one place.
 struct ReportPanel {
   Place place;
-  std::string name;     // of the place, by what tells it from the other panels'
+  std::string name;     // of the place, with its kind where there are several
   std::string devices;  // detected by the workers: "NVIDIA H200, 141 GiB"; empty in simulations
   std::vector<std::string> rates, variants;
   std::vector<ReportGroup> groups;   // in plan order, without groups that have no results
@@ -69,8 +65,6 @@ struct Report {
   std::vector<ReportPanel> panels;
   std::vector<Regime> regimes;
   Answer answer;
-  std::vector<std::string> commands;  // that run what would explain the answer
-  ServiceGoals goals;
   std::vector<MissingCell> missing;
   std::vector<Chart> studies;                  // with those of capacities
   std::vector<CapacityReport> capacities;      // of the archives that have them
@@ -90,10 +84,10 @@ struct Report {
 };
 
 /// Reads archives, every table once. A cell in several archives counts once. `profiles` is sweeps/
-/// with its claims/ and published/; goodput is under `goals`; `bounds` are of the cells that have
-/// one. Throws what ArchiveReader throws.
+/// with its claims/ and published/; `bounds` are of the cells that have one. Throws what
+/// ArchiveReader throws.
 Report make_report(const std::vector<std::string>& archives, const std::filesystem::path& profiles,
-                   const ServiceGoals& goals = {}, const CellBounds& bounds = {});
+                   const CellBounds& bounds = {});
 
 /// The comment at the top of a sweep file, in one line.
 std::string question_of(const std::string& spec);

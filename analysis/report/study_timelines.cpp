@@ -27,11 +27,11 @@ ChartSeries level_over_time(std::string name, std::string color, const Values& t
   ChartSeries series;
   series.name = std::move(name);
   series.color = std::move(color);
-  const TimeBuckets buckets = bucket_levels(t, level, end, kSpans);
-  for (std::size_t span = 0; span < buckets.mean.size(); ++span) {
-    if (std::isnan(buckets.mean[span])) continue;
+  const Values means = bucket_means(t, level, end, kSpans);
+  for (std::size_t span = 0; span < means.size(); ++span) {
+    if (std::isnan(means[span])) continue;
     series.x.push_back((static_cast<double>(span) + 0.5) * end / kSpans);
-    series.y.push_back(buckets.mean[span]);
+    series.y.push_back(means[span]);
   }
   return series;
 }

@@ -6,7 +6,6 @@
 #include <map>
 #include <set>
 
-#include "analysis/ranking/mechanisms.hpp"
 #include "analysis/report/panel_charts.hpp"
 #include "analysis/text/text_table.hpp"
 
@@ -76,15 +75,6 @@ ReportTable summary_of(const ReportPanel& panel) {
     }
   }
   return table;
-}
-
-/// Modelled and measured numbers, and those of different cost models, never share a table.
-template <class Items, class KindOf>
-Texts kinds_of(const Items& items, KindOf kind_of) {
-  Texts kinds;
-  for (const auto& item : items)
-    if (std::ranges::find(kinds, kind_of(item)) == kinds.end()) kinds.push_back(kind_of(item));
-  return kinds;
 }
 
 ReportTable regime_table(const Report& report, const std::string& kind) {
@@ -198,6 +188,13 @@ double figure_of(const ReportGroup& group, const char* name) {
   return mean_of(by_seed(group.repeats, name)).value;
 }
 
+/// The share of the KV pool that pins hold, averaged over time and repeats.
+double pinned_share_of(const ReportGroup& group) {
+  const double pool_tok =
+      figure_of(group, "gpu_blocks") * number_of(group.repeats.front()->value("engine.block_size"));
+  return figure_of(group, "gap_held_tok_s") / figure_of(group, "makespan_s") / pool_tok;
+}
+
 template <std::int64_t PolicyActs::*count>
 std::string count_of(const ReportGroup& group) {
   return std::to_string(group.acts.*count);
@@ -207,8 +204,7 @@ const Act kActs[] = {
     {"inversions", [](const ReportGroup& group) { return percent_text(group.acts.overtaking); }},
     {"pins", count_of<&PolicyActs::pins>},
     {"pins used", count_of<&PolicyActs::pins_used>},
-    {"pool pinned",
-     [](const ReportGroup& group) { return percent_text(pinned_share_of(group.repeats)); }},
+    {"pool pinned", [](const ReportGroup& group) { return percent_text(pinned_share_of(group)); }},
     {"found on GPU",
      [](const ReportGroup& group) { return percent_text(figure_of(group, "prefix_hit_rate")); }},
     {"found on host",
@@ -254,12 +250,13 @@ std::vector<ReportTable> report_tables(const Report& report) {
   for (const CapacityReport& each : report.capacities)
     tables.push_back({"capacity", "Capacity within limits", each.kind, each.grid, each.notes});
   for (const ReportPanel& panel : report.panels) tables.push_back(summary_of(panel));
-  const Texts kinds =
-      kinds_of(report.panels, [](const ReportPanel& panel) { return panel.place.kind; });
-  for (const std::string& kind : kinds) tables.push_back(regime_table(report, kind));
-  const Texts judged = kinds_of(report.claims.rows, [](const ClaimRow& row) { return row.kind; });
-  const Texts sets =
-      kinds_of(report.claims.rows, [](const ClaimRow& row) { return row.claim->set; });
+  for (const std::string& kind : kinds_of(report.panels))
+    tables.push_back(regime_table(report, kind));
+  Texts judged, sets;  // modelled and measured numbers never share a table
+  for (const ClaimRow& row : report.claims.rows) {
+    add_once(judged, row.kind);
+    add_once(sets, row.claim->set);
+  }
   for (const std::string& kind : judged) {
     for (const std::string& set : sets) {
       ReportTable table = claim_table(report, kind, set);

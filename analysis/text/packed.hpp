@@ -1,15 +1,14 @@
 #pragma once
-#include <cstdint>
-#include <span>
 #include <string>
+#include <string_view>
 
 namespace analysis {
 
 /// Bytes in base64 (RFC 4648, section 4), with padding.
-std::string base64(std::span<const std::uint8_t> bytes);
+std::string base64(std::string_view bytes);
 
-/// A value of JSON as {"deflated": "..."}: in the zlib format and base64. Itself in a build without
-/// zlib.
-std::string packed_json(std::string json);
+/// The text in the zlib format (RFC 1950), which browsers inflate, and base64. Throws
+/// std::runtime_error when zlib fails.
+std::string packed(std::string_view text);
 
 }  // namespace analysis

@@ -2,7 +2,6 @@
 
 #include <sstream>
 
-#include "analysis/text/deflate.hpp"
 #include "analysis/text/json.hpp"
 #include "analysis/text/packed.hpp"
 #include "analysis/trace/jsonl.hpp"
@@ -18,11 +17,8 @@ Json json_of(const TracedCell& traced) {
   write_steps(traced.result, out);
   write_events(traced.result, out);
   write_requests(traced.result, out);
-  const std::string lines = std::move(out).str();
-  const auto small = deflated({reinterpret_cast<const std::uint8_t*>(lines.data()), lines.size()});
-  return {{"cell", cell.index},  {"key", cell.key},
-          {"label", cell.label}, {"backend", cell.backend},
-          {"notes", notes},      {small ? "deflated" : "lines", small ? base64(*small) : lines}};
+  return {{"cell", cell.index},      {"key", cell.key}, {"label", cell.label},
+          {"backend", cell.backend}, {"notes", notes},  {"deflated", packed(out.str())}};
 }
 
 }  // namespace

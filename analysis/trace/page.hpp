@@ -15,7 +15,7 @@ struct TracedCell {
 
 /// The data of the trace viewer as JSON: {"kind":"trace","archive":name,"cells":[...]}. A cell has
 /// its identity, its notes, and `deflated`: the JSON lines of its steps, events and requests
-/// (analysis/trace/jsonl.hpp) in the zlib format and base64, or `lines` in a build without zlib.
+/// (analysis/trace/jsonl.hpp), packed().
 ///
 /// Throws std::logic_error when the tables of a cell contradict each other.
 std::string trace_page(const std::string& archive, std::span<const TracedCell> cells);

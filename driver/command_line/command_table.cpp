@@ -64,9 +64,7 @@ const Option kOptions[] = {
     {"metric", &Options::metric, "NAME", "a figure of the cells (jct_wall_mean_s)"},
     {"bound", &Options::bound, "",
      "also gives the mean completion time that no policy can beat, and how far from it each is"},
-    {"slo", &Options::slo, "NAME=S,...",
-     "for report: the most seconds of jct, ttft, tpot or queue for a turn to count as good "
-     "(ttft=2,tpot=0.05); for capacity: limits of figures of a cell (ttft_p90=2,tpot_p90=0.05)"},
+    {"slo", &Options::slo, "NAME=S,...", "limits of figures of a cell (ttft_p90=2,tpot_p90=0.05)"},
     {"most", &Options::most, "LOAD", "the largest load to try; by default that of the axis"},
     {"budget", &Options::budget, "CELLS", "asks for no more cells than this"},
     {"confirm", &Options::confirm, "BACKEND",

@@ -1,6 +1,3 @@
-#include <unistd.h>
-
-#include <algorithm>
 #include <filesystem>
 #include <iostream>
 #include <optional>
@@ -20,41 +17,11 @@
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/version.hpp"
-#include "sweeps/files/child_process.hpp"
-#include "sweeps/files/durable_file.hpp"
 
 namespace driver {
 namespace {
 
-/// What kvsweep-figures (analysis/python) drew.
-struct Figures {
-  std::vector<analysis::ReportPicture> pictures;  // none when something is missing
-  std::string problem;                            // what, then
-};
-
 namespace fs = std::filesystem;
-
-/// A temporary folder, removed by the destructor.
-class ScratchFolder {
- public:
-  explicit ScratchFolder(const fs::path& parent) {
-    std::string name = (parent / "kvsweep-figures-XXXXXX").string();
-    if (mkdtemp(name.data()) == nullptr)
-      throw std::system_error(errno, std::generic_category(),
-                              "cannot make a folder in " + parent.string());
-    path_ = name;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path_, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-  const fs::path& path() const { return path_; }
-
- private:
-  fs::path path_;
-};
 
 /// The file in one of these folders, seen from the program's.
 std::optional<fs::path> beside_program(const char* name, const char* built, const char* installed) {
@@ -65,48 +32,6 @@ std::optional<fs::path> beside_program(const char* name, const char* built, cons
   return std::nullopt;
 }
 
-std::string last_line(std::string text) {
-  text.erase(text.find_last_not_of(" \r\n") + 1);
-  return text.substr(text.find_last_of('\n') + 1);
-}
-
-std::vector<analysis::ReportPicture> pictures_in(const fs::path& folder) {
-  std::vector<analysis::ReportPicture> pictures;
-  for (const auto& entry : fs::recursive_directory_iterator(folder)) {
-    if (entry.path().extension() == ".svg")
-      pictures.push_back({entry.path().stem().string(), sweep::file_bytes(entry.path().string())});
-  }
-  std::ranges::sort(pictures, {}, &analysis::ReportPicture::caption);
-  return pictures;
-}
-
-/// Runs kvsweep-figures on a report's data, in a folder of its own below `scratch` that is removed
-/// again.
-Figures draw_figures(const fs::path& data, const fs::path& scratch) {
-  const auto script =
-      beside_program("kvsweep-figures", "../../../analysis/python", "../share/kvsweep/python");
-  if (!script) return {{}, "kvsweep-figures is not beside the program"};
-  const ScratchFolder folder(scratch);
-  const fs::path log = folder.path() / "log.txt";
-  // The first python3 in PATH may not be the one that the system's packages belong to.
-  for (const char* python : {"python3", "/usr/bin/python3"}) {
-    // NumPy's OpenBLAS would take memory for every core, and hang where it may not.
-    std::vector<std::string> words = {"env",
-                                      "OPENBLAS_NUM_THREADS=1",
-                                      python,
-                                      script->string(),
-                                      data.string(),
-                                      "-o",
-                                      folder.path().string(),
-                                      "--formats",
-                                      "svg"};
-    if (sweep::run_program(std::move(words), log.string()).exit_code == 0)
-      return {pictures_in(folder.path()), ""};
-  }
-  const std::string said = fs::exists(log) ? last_line(sweep::file_bytes(log)) : "";
-  return {{}, "kvsweep-figures failed" + (said.empty() ? "" : ": " + said)};
-}
-
 /// Where a report without its page's data has them.
 fs::path data_in(const fs::path& folder) { return folder / "report.json"; }
 
@@ -115,38 +40,21 @@ std::string json_of(const analysis::Report& report) {
 }
 
 void write_page(const analysis::Report& report, const fs::path& page, analysis::NewFile& file) {
-  const std::string json = analysis::packed_json(json_of(report));
+  const std::string json = "{\"deflated\":\"" + analysis::packed(json_of(report)) + "\"}";
   file.fill([&](std::ostream& out) { analysis::write_web_page(page, json, out); });
 }
 
-/// Without the pages of the web build: tables, the figures that kvsweep-figures makes, and the
-/// report's data beside the page.
+/// Without the pages of the web build: tables, and the report's data beside the page.
 void write_without_page(const analysis::Report& report, const Options& options,
                         analysis::NewFile& file) {
-  const fs::path path = data_in(*options.output);
-  analysis::NewFile data(path);
+  analysis::NewFile data(data_in(*options.output));
   data.fill([&](std::ostream& out) { out << json_of(report); });
   data.commit();
-  const Figures figures = draw_figures(fs::absolute(path), options.scratch);
-  std::string why =
-      "This program was built without its web pages (docs/results.md), so nothing here can be "
-      "zoomed or toggled. ";
-  why +=
-      figures.pictures.empty()
-          ? "There are no figures either: " + figures.problem + '.'
-          : "The figures are those of kvsweep-figures, which draws report.json beside this page.";
-  std::cout << analysis::terminal_text(why) << '\n';
-  file.fill(
-      [&](std::ostream& out) { analysis::write_plain_report(report, figures.pictures, why, out); });
-}
-
-analysis::ServiceGoals goals_of(const Options& options) {
-  if (!options.slo) return {};
-  try {
-    return analysis::parse_goals(*options.slo);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError("--slo: " + std::string(error.what()));
-  }
+  const std::string why =
+      "This program was built without its web pages (docs/results.md), so here are tables alone; "
+      "kvsweep-figures draws report.json beside this page.";
+  std::cout << why << '\n';
+  file.fill([&](std::ostream& out) { analysis::write_plain_report(report, why, out); });
 }
 
 /// Bounds the cells of all archives.
@@ -171,10 +79,8 @@ std::optional<fs::path> find_web_page(const char* name) {
 int report(const Options& options) {
   if (!options.output) throw UsageError("report needs a folder to write to: -o DIR");
   analysis::Report report;
-  const analysis::ServiceGoals goals = goals_of(options);
   const analysis::CellBounds bounds = bounds_in(options);
-  using_files(
-      [&] { report = analysis::make_report(options.arguments, options.profiles, goals, bounds); });
+  using_files([&] { report = analysis::make_report(options.arguments, options.profiles, bounds); });
   std::error_code failed;
   fs::create_directories(*options.output, failed);
   const std::string why = failed.message();

@@ -223,25 +223,17 @@ void print_some(const std::vector<std::string>& lines, const std::string& before
     std::cout << before << "and " << lines.size() - kMost << " more: see kvsweep report\n";
 }
 
-std::vector<std::string> texts_of(const std::vector<analysis::AnswerLine>& lines) {
-  std::vector<std::string> texts;
-  for (const analysis::AnswerLine& each : lines) texts.push_back(each.text());
-  return texts;
-}
-
 /// Which policy is best where, as `report` says it.
-void print_answer(std::span<const sweep::CellRecord> records, const Options& options) {
+void print_answer(std::span<const sweep::CellRecord> records) {
   const std::vector<analysis::ConfiguredCell> cells(records.begin(), records.end());
   const auto rows = analysis::arrange(analysis::with_results(cells));
   const analysis::Answer answer = analysis::answer_of(rows);
   if (answer.lines.empty()) return;
   std::cout << answer.heading << ":\n";
-  print_some(texts_of(answer.lines), "  ");
-  print_some(texts_of(answer.why), "why: ");
-  for (const std::string& each : analysis::commands_that_tell(rows, options.command_line))
-    std::cout << "what would tell: " << analysis::terminal_text(each) << '\n';
+  std::vector<std::string> lines;
+  for (const analysis::AnswerLine& each : answer.lines) lines.push_back(each.text());
+  print_some(lines, "  ");
   print_some(answer.overridden, "note: ");
-  print_some(answer.idle, "note: ");
   std::cout << '\n';
 }
 
@@ -279,7 +271,7 @@ void print_cells(const OpenRun& run) {
 
 void print_results(const OpenRun& run, const FarmResult& result, const Options& options) {
   print_cells(run);
-  print_answer(run.archive.cells(), options);
+  print_answer(run.archive.cells());
   print_left(run, result, options);
   std::cout << "Results: " << analysis::terminal_text(run.path) << std::endl;
 }

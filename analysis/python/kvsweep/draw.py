@@ -60,11 +60,9 @@ def _look(series, variants):
 def _panel(axis, panel, variants):
     if panel["name"]:
         axis.set_title(panel["name"] + (f": {panel['says']}" if "says" in panel else ""), fontsize=8)
-    right = axis.twinx() if "right" in panel else None
     bottom, groups = {}, [series for series in panel["series"] if series["draw"] == "bars"]
     for series in panel["series"]:
-        on = right if series.get("right") else axis
-        _SERIES[series["draw"]](on, panel, series, *_look(series, variants), bottom, groups)
+        _SERIES[series["draw"]](axis, panel, series, *_look(series, variants), bottom, groups)
     for x, label in panel.get("lines", ()):
         axis.axvline(x, color="#9aa3ad", linewidth=0.8, linestyle=":")
     names = panel["x"].get("names", ())
@@ -75,8 +73,6 @@ def _panel(axis, panel, variants):
         return
     _scale(axis, "x", panel["x"])
     _scale(axis, "y", panel["y"])
-    if right is not None:
-        _scale(right, "y", panel["right"])
     if panel.get("downward"):
         axis.invert_yaxis()
 
@@ -128,13 +124,6 @@ def _line(axis, panel, series, color, dash, bottom, groups):
     _ranges(axis, series, color)
 
 
-def _area(axis, panel, series, color, dash, bottom, groups):
-    x, y = _numbers(series, "x"), np.nan_to_num(_numbers(series, "y"))
-    below = bottom.get("area", np.zeros(len(y)))
-    axis.fill_between(x, below, below + y, label=series["name"], color=color, linewidth=0)
-    bottom["area"] = below + y
-
-
 def _dots(axis, panel, series, color, dash, bottom, groups):
     marker = {"up": "^", "down": "v", "square": "s"}.get(series.get("mark"), "o")
     steps = series.get("more", {}).get("steps")
@@ -170,16 +159,15 @@ def _draw_boxes(axis, panel, series, color, dash, bottom, groups):
         axis.bar([math.nan], [math.nan], label=series["name"], **look)
 
 
-_SERIES = {"line": _line, "steps": _line, "filled": _line, "area": _area, "dots": _dots, "bars": _bars, "stack": _bars, "boxes": _draw_boxes}
+_SERIES = {"line": _line, "steps": _line, "filled": _line, "dots": _dots, "bars": _bars, "stack": _bars, "boxes": _draw_boxes}
 
 
 def together(charts, rate=None):
     """Charts with the same id as one, a panel for each: of policies, and of tokens and turns in both meanings. Of rates the one given,
-    or all, or the highest; of repeats the first; of tails the 99th percentile of job completion."""
+    or all, or the highest."""
     made = {}
     for chart in charts:
-        at = chart["at"]
-        if "nothing" not in chart and at.get("repeat", "0") == "0" and at.get("tail", "jct 99") == "jct 99":
+        if "nothing" not in chart:
             made.setdefault(chart["id"], []).append(chart)
     for own in made.values():
         rates = [chart["at"]["rate"] for chart in own if "rate" in chart["at"]]

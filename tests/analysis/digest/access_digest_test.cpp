@@ -10,7 +10,6 @@
 using analysis::AccessDigest;
 using analysis::AccessLimits;
 using analysis::AccessMark;
-using analysis::BlockIdle;
 using analysis::digest_accesses;
 using Catch::Detail::Approx;
 using sweep::KvAccessKind;
@@ -39,6 +38,9 @@ class Log {
   Log& layer(int which) {
     layer_ = which;
     return *this;
+  }
+  std::vector<double> idle() const {
+    return analysis::idle_shares(sweep::to_table<sweep::KvAccessRow>(accesses_));
   }
   AccessDigest digest(const AccessLimits& limits = {}) const {
     std::vector<sweep::AccessRowRow> rows;
@@ -113,31 +115,21 @@ TEST_CASE("pauses of more than half of the busy time are cut to it", "[access]")
 }
 
 TEST_CASE("a block is idle while its keys are not accessed, even if its values are", "[access]") {
-  const AccessDigest digest = Log()
-                                  .access(1, kWriteKey, 1, 0)
-                                  .access(1, kWriteValue, 1, 0)
-                                  .access(2, kReadKey, 1, 40, 10)
-                                  .access(2, kReadKey, 1, 45, 15)
-                                  .access(2, kReadValue, 1, 90, 10)
-                                  .digest();
-  CHECK(digest.blocks == 1);
-  REQUIRE(digest.keys.size() == 1);
-  CHECK(digest.keys[0].idle_share == Approx(0.8));
-  CHECK(digest.keys[0].longest_pause_s == Approx(40e-6));
-  CHECK(digest.keys[0].since_last_write_s == Approx(100e-6));
-  CHECK(digest.values[0].idle_share == Approx(0.9));
-}
-
-TEST_CASE("a block without a logged write has no time since its last write", "[access]") {
-  const AccessDigest digest =
-      Log().access(1, kReadKey, 1, 0, 1).access(1, kWriteValue, 2, 5).digest();
-  CHECK(std::isnan(digest.keys[0].since_last_write_s));
-  CHECK(digest.values[0].since_last_write_s == Approx(0));
+  const std::vector<double> shares = Log()
+                                         .access(1, kWriteKey, 1, 0)
+                                         .access(1, kWriteValue, 1, 0)
+                                         .access(2, kReadKey, 1, 40, 10)
+                                         .access(2, kReadKey, 1, 45, 15)
+                                         .access(2, kReadValue, 1, 90, 10)
+                                         .idle();
+  REQUIRE(shares.size() == 2);
+  CHECK(shares[0] == Approx(0.9));  // of values
+  CHECK(shares[1] == Approx(0.8));
 }
 
 TEST_CASE("a large log is thinned to what a page holds, evenly over time and requests",
           "[access]") {
-  const AccessDigest digest = many(10'000).digest({5, 500, 100});
+  const AccessDigest digest = many(10'000).digest({5, 500});
   CHECK(digest.in_steps == 10'000);
   REQUIRE(digest.marks.size() == 500);
   std::set<int> jobs;
@@ -146,9 +138,7 @@ TEST_CASE("a large log is thinned to what a page holds, evenly over time and req
     jobs.insert(digest.marks[i].job);
   }
   CHECK(jobs.size() == 8);
-  CHECK(digest.blocks == 10'000);
-  CHECK(digest.keys.size() == 100);
-  CHECK(many(500).digest({5, 500, 100}).marks.size() == 500);
+  CHECK(many(500).digest({5, 500}).marks.size() == 500);
 }
 
 TEST_CASE("accesses are sorted by time", "[access]") {
@@ -162,5 +152,5 @@ TEST_CASE("an empty log gives an empty digest", "[access]") {
   const AccessDigest digest = Log().digest();
   CHECK(digest.records == 0);
   CHECK(digest.marks.empty());
-  CHECK(digest.keys.empty());
+  CHECK(Log().idle().empty());
 }

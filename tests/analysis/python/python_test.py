@@ -34,7 +34,7 @@ import kvsweep  # noqa: E402
 from kvsweep import bars, draw, figures, looks, page, saving  # noqa: E402
 
 T_OF_THREE = 4.302652729911275  # Student's t with tails of 5 % together, two degrees of freedom
-CHARTS = {"load", "why", "tokens", "step-time", "turns", "jct", "pool", "queue", "hits", "traffic", "one-gap", "front"}
+CHARTS = {"load", "why", "tokens", "step-time", "turns", "jct", "hits", "one-gap"}
 
 SWEEP = """# Which policy is best?
 schema = 1
@@ -153,7 +153,7 @@ class Package(unittest.TestCase):
         out = self.dir / "figs"
         figures.main([str(self.dir / "page"), "-o", str(out)])
         for gpu in ("h100-80gb", "h200-141gb"):
-            for chart in CHARTS - {"traffic"}:
+            for chart in CHARTS:
                 base = out / f"py-test-{gpu}-{chart}"
                 self.assertTrue(base.with_name(base.name + ".pdf").read_bytes().startswith(b"%PDF"))
                 self.assertTrue(base.with_name(base.name + ".png").read_bytes().startswith(b"\x89PNG"))
@@ -187,7 +187,7 @@ class Package(unittest.TestCase):
 
     def test_ticks_kept_for_all_formats_are_those_that_would_be_chosen_anew(self):
         formats = ["svg", "png"]
-        for name in ("tokens", "step-time", "load", "traffic"):  # logarithmic with a tick on the edge, none, one, shared
+        for name in ("tokens", "step-time", "load"):  # logarithmic with a tick on the edge, none, one
             chart = next(draw.together(self.charts("h100-80gb", name)))
             saving.save(draw.draw(chart), self.dir / "kept", formats)
             with unittest.mock.patch.object(saving, "keep_ticks", lambda figure: None):
@@ -256,8 +256,8 @@ class Package(unittest.TestCase):
     def test_the_report_says_what_the_run_printed(self):
         report = self.report
         self.assertTrue(report["answer"])
-        sentences = [f"{each['place']}: {each['says']}" for each in report["answer"] + report["why"]]
-        for line in [report["answer_heading"] + ":", *sentences, *report["idle"]]:
+        sentences = [f"{each['place']}: {each['says']}" for each in report["answer"]]
+        for line in [report["answer_heading"] + ":", *sentences]:
             self.assertIn(line, self.printed)
 
     def test_figures_have_the_mean_the_interval_and_the_ratio_over_seeds(self):
@@ -316,27 +316,6 @@ class Package(unittest.TestCase):
             for at, policy in enumerate(chart["panels"][0]["x"]["names"]):
                 total = sum(each["y"][at] for each in chart["panels"][0]["series"])
                 self.assertAlmostEqual(total, self.rows("jobs", cells[cells.variant == policy]).jct_wall_s.mean(), delta=0.01)
-
-    def check_queue(self, chart, series, cells):
-        steps = self.archive.table("steps", cells.index[int(chart["at"]["repeat"])])
-        waiting = np.array(series["y"], float)
-        first = int(np.argmax(~np.isnan(waiting)))
-        np.testing.assert_allclose(waiting[first + 1:], _spans_from_first(steps, "n_waiting")[first + 1:], rtol=1e-4, atol=1e-6)
-
-    def check_traffic(self, chart, series, cells):
-        if series["name"].startswith("to the host"):
-            steps = self.archive.table("steps", cells.index[int(chart["at"]["repeat"])])
-            end = steps.t_s.iloc[-1] + steps.dur_s.iloc[-1]
-            np.testing.assert_allclose(np.mean(series["y"]) * end * 1e9, steps.d2h_bytes.sum(), rtol=1e-3, atol=1)
-
-
-def _spans_from_first(steps, column, spans=240):
-    """Means over spans that start at 0, a while before the first step."""
-    end = steps.t_s.iloc[-1] + steps.dur_s.iloc[-1]
-    times = np.append(steps.t_s, end)
-    integral = np.concatenate([[0], np.cumsum(steps[column].to_numpy(float) * np.diff(times))])
-    edges = np.linspace(0, end, spans + 1)
-    return np.diff(np.interp(edges, times, integral)) / (end / spans)
 
 
 if __name__ == "__main__":

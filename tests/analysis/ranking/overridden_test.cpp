@@ -14,20 +14,6 @@ Texts overridden(const ArchivedCells& archive) {
 
 }  // namespace
 
-TEST_CASE("policies that a sweep changed are named with the change, those it did not are not") {
-  ArchivedCells archive;
-  archive.add({{"policy", text("fcfs")}}, 1);
-  CHECK(overridden(archive).empty());
-  for (const std::string name : {"pin", "continuum"})
-    archive.add({{"policy", text(name)}}, 1).notes = {
-        {"policy", name + "+eviction=slru+ttl_s=1e+06"}};
-  CHECK(overridden(archive) ==
-        Texts{"pin and continuum run with policy.eviction=slru (kvsweep policies shows its own "
-              "value)",
-              "pin and continuum run with policy.ttl_s=1e+06 (kvsweep policies shows its own "
-              "value)"});
-}
-
 TEST_CASE("a pool other than the card's is named, unless it is an axis") {
   const auto said = [](bool is_axis) {
     ArchivedCells archive;

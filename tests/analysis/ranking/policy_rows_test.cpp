@@ -81,3 +81,23 @@ TEST_CASE("cells without a result are not arranged") {
   REQUIRE(rows.size() == 1);
   CHECK(rows[0].policies.size() == 1);
 }
+
+TEST_CASE("a place is named by the settings that tell it from the others, and by no more") {
+  ArchivedCells archive;
+  for (const auto& [gpu, pool, size] :
+       {std::tuple("h100", 4, 8), {"h200", 9, 8}, {"h200", 9, 16}}) {
+    const Settings settings = {{"gpu", text(gpu)},
+                               {"policy", text("fcfs")},
+                               {"engine.block_size", whole(size)},
+                               {"engine.kv_tokens", whole(pool)}};
+    auto& axes = archive.add(settings, 40).axes;
+    axes.emplace_back("engine.block_size", whole(size));
+    axes.emplace_back("engine.kv_tokens", whole(pool));
+  }
+  const auto cells = archive.cells();
+  std::string names;
+  for (const RateRow& row : arrange(analysis::with_results(cells)))
+    names += row.place.name() + "; ";
+  CHECK(names ==
+        "h100, engine.block_size=8; h200, engine.block_size=8; h200, engine.block_size=16; ");
+}

@@ -6,7 +6,6 @@ import { Pages, Workplace, csvOf, drawn, skipUnlessRunnable } from "./pages.mjs"
 
 skipUnlessRunnable();
 
-const CHARTS = ["accesses", "idle", "since-write", "window"].map((part) => `access-0-${part}`);
 const experiment = join(process.env.KVSWEEP_SOURCE ?? "", "sweeps/experiments/ipdps-access.toml");
 const place = new Workplace("accesses");
 let pages;
@@ -42,27 +41,27 @@ after(async () => {
 });
 
 test("every request's accesses are drawn in a colour of its own, keys above values", async () => {
-  await drawnChart("access-0-accesses");
-  const keys = await page.locator("#access-0-accesses .keys li").allInnerTexts();
+  await drawnChart("access-0");
+  const keys = await page.locator("#access-0 .keys li").allInnerTexts();
   assert.deepEqual(keys.map((each) => each.trim()),
     ["request 0, read", "request 1, read", "request 2, read", "request 3, read"]);
   for (const variable of ["--series-1", "--series-2", "--series-3", "--series-4"]) {
-    assert.ok(await inked("access-0-accesses", variable) > 10, `${variable} is not on the chart`);
+    assert.ok(await inked("access-0", variable) > 10, `${variable} is not on the chart`);
   }
-  await page.locator("#access-0-accesses").screenshot({ path: join(place.screenshots, "accesses.png") });
+  await page.locator("#access-0").screenshot({ path: join(place.screenshots, "accesses.png") });
 });
 
 test("the note says which part of the log is shown, and that pauses are cut", async () => {
-  await drawnChart("access-0-accesses");
-  const note = await page.locator("#access-0-accesses .note").innerText();
+  await drawnChart("access-0");
+  const note = await page.locator("#access-0 .note").innerText();
   assert.match(note, /Layer 0, steps 1 to 5: 6772 of the cell's 6772 records\. Every access is drawn\. Filled: reads; hollow: writes\./);
   assert.match(note, /Dotted: \d+ pauses? of all accesses, cut to .*each\./);
   assert.match(await page.locator("#accesses h3").first().innerText(), /MEASURED \(cpu/);
 });
 
 test("CSV has every access drawn: writes in the first pass, whole blocks read in the others", async () => {
-  await drawnChart("access-0-accesses");
-  const rows = await rowsOf("access-0-accesses");
+  await drawnChart("access-0");
+  const rows = await rowsOf("access-0");
   assert.equal(rows.length, 6772);
   const keys_of_heads = 2;
   const written = rows.filter((row) => row.panel === "K" && row.series.endsWith("write") && row.step === "1");
@@ -72,36 +71,21 @@ test("CSV has every access drawn: writes in the first pass, whole blocks read in
 });
 
 test("arrow keys show an access: request, block, slots, head, step and time", async () => {
-  await drawnChart("access-0-accesses");
-  await page.locator("#access-0-accesses .chart").focus();
+  await drawnChart("access-0");
+  await page.locator("#access-0 .chart").focus();
   await page.keyboard.press("ArrowRight");
   await drawn(page);
-  const tip = await page.locator("#access-0-accesses .chart").innerText();
+  const tip = await page.locator("#access-0 .chart").innerText();
   assert.match(tip, /request 0, (read|write)/);
   for (const what of ["block", "first_slot", "n_slots", "key_head", "step", "t_ns", "dur_ns"]) assert.match(tip, new RegExp(`${what} [\\d,]+`));
   await page.keyboard.press("Escape");
 });
 
-test("idle shares, times since the last write and the use of the window are drawn beside", async () => {
-  for (const id of CHARTS) await drawnChart(id);
-  const idle = await rowsOf("access-0-idle");
-  assert.equal(idle.length, 2 * new Set(idle.map((row) => row.block)).size);
-  assert.ok(idle.every((row) => Number(row["idle [%]"]) > 0 && Number(row["idle [%]"]) <= 100));
-  const since = (await rowsOf("access-0-since-write")).filter((row) => row.series === "K");
-  const last = (await rowsOf("access-0-accesses")).filter((row) => row.panel === "K" && row.series.endsWith("write"))
-    .reduce((a, b) => (Number(b.t_ns) >= Number(a.t_ns) ? b : a));
-  const least = since.reduce((a, b) => (Number(b["since the last write [ms]"]) < Number(a["since the last write [ms]"]) ? b : a));
-  assert.equal(least.block, last.block, "the block that was written last");
-  const use = await rowsOf("access-0-window");
-  assert.deepEqual(use.map((row) => Math.round(Number(row["of the token budget [%]"]) * 20.48)), [1268, 4, 4, 4, 4]);
-  for (const id of CHARTS.slice(1)) await page.locator(`#${id}`).screenshot({ path: join(place.screenshots, `${id}.png`) });
-});
-
 test("the section fits a narrow dark page", async () => {
   const narrow = await pages.openReport(place, { colorScheme: "dark", viewport: { width: 390, height: 800 } });
-  for (const id of CHARTS) await drawnChart(id, narrow);
+  await drawnChart("access-0", narrow);
   assert.ok(await narrow.evaluate(() => document.documentElement.scrollWidth) <= 390);
-  await narrow.locator("#access-0-accesses").screenshot({ path: join(place.screenshots, "accesses-390.png") });
+  await narrow.locator("#access-0").screenshot({ path: join(place.screenshots, "accesses-390.png") });
   await narrow.close();
 });
 

@@ -3,25 +3,19 @@ import { readFileSync } from "node:fs";
 import { paperSize } from "@/report/card";
 import { chartAt, complete, panelsAlone, without, type Chart, type Series } from "@/charts/chart";
 import {
-  ALL, questionsOf, rateText, sweepsOf, type Group, type Mean, type Panel, type Report, type Service,
+  ALL, questionsOf, rateText, sweepsOf, type Group, type Panel, type Report,
 } from "@/report/data";
 import { axisTip, coinciding, csvOf, keysOf, nice } from "@/charts/draw";
 import { axesOf, fixed, itemsOf, valuesOf } from "@/report/explore";
 import { designsOf, shortened } from "@/report/folds";
 import { brief } from "@/charts/parts";
-import { highestRate, serviceCsv } from "@/report/service";
 import { Store } from "@/report/state";
 import { csvOfTables, type Table } from "@/report/tables";
 import { even, num, percent } from "@/shared/format";
 import { policyLook } from "@/shared/policy_looks";
 
-function service(attained: number): Service {
-  const all = (): [Mean, Mean, Mean] => [[1, null], [2, null], [3, null]];
-  return { jct: all(), ttft: all(), tpot: all(), queue: all(), attained: [attained, null], goodput: [attained, null] };
-}
-
 function group(jps: string, variant: string, dram: string): Group {
-  return { variant, repeats: 1, jps, dram, cells: [], from: "cell 0 of a.h5", p99: "", worse: "", figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, standing: "" } }, service: service(1) };
+  return { variant, repeats: 1, jps, dram, cells: [], from: "cell 0 of a.h5", p99: "", worse: "", figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, standing: "" } } };
 }
 
 function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
@@ -36,7 +30,7 @@ function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
 
 function report(): Report {
   return {
-    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", why: [], overridden: [], idle: [], commands: [], goals: "", regimes: [], tables: [],
+    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", overridden: [], regimes: [], tables: [],
     claim_sources: [], lacks: false, coverage: "", studies: [], accesses: [], accesses_left_out: [],
   };
 }
@@ -101,9 +95,9 @@ describe("the state of the page", () => {
   });
 
   it("survives an address that means nothing here", () => {
-    const { state } = new Store(report(), "#panel=7&rate=99&focus=none&repeat=5&metric=<b>");
+    const { state } = new Store(report(), "#panel=7&rate=99&focus=none&metric=<b>");
     expect(state).toMatchObject({
-      panel: 0, rate: "10", focus: "lmcache-128G", repeat: 0, metric: "jct_wall_mean_s",
+      panel: 0, rate: "10", focus: "lmcache-128G", metric: "jct_wall_mean_s",
     });
   });
 
@@ -190,13 +184,6 @@ describe("a chart", () => {
   });
 });
 
-it("a CSV of a table has the source and kind of its numbers, and how many repeats", () => {
-  const columns = serviceCsv(panel("a"), [group("10", "fcfs", "-"), { ...group("3", "pin", "-"), repeats: 2 }]);
-  expect(Object.fromEntries(columns.map((each) => [each.name, each.values]))).toMatchObject({
-    policy: ["fcfs", "pin"], gpu: ["a", "a"], settings: ["", ""], jps: ["10", "3"], figures: ["MODELLED (sim)", "MODELLED (sim)"], repeats: [1, 2],
-  });
-});
-
 it("curves that hide each other are named, others and dots are not", () => {
   expect(coinciding(chart(series("a", [2, 4]), series("b", [2.001, 4]), series("c", [2, 4.1])))).toBe("The curves of a and b coincide.");
   expect(coinciding(chart(series("a", [1, 2]), series("b", [1, 2]), series("c", [1, 2]), series("d", [7, 9]), series("e", [7, 9])))).toBe(
@@ -263,18 +250,6 @@ it("rates are said in words", () => {
 
 it("labels of axes are short", () => {
   expect([0, 950, 5000, 20_000, 1_500_000, 2e9].map(brief)).toEqual(["0", "950", "5,000", "20k", "1.5M", "2G"]);
-});
-
-describe("objectives", () => {
-  const served = (shares: Record<string, number>): Panel => {
-    const groups = Object.entries(shares).map(([jps, share]) => ({ ...group(jps, "fcfs", "-"), service: service(share) }));
-    return { ...panel("a"), rates: Object.keys(shares), groups };
-  };
-
-  it("are kept up to the highest rate below which none fails", () => {
-    expect(highestRate(served({ 1: 1, 3: 0.95, 6: 0.5, 10: 0.99 }), "fcfs")).toBe("3");
-    expect(highestRate(served({ 1: 0.2, 3: 0.95 }), "fcfs")).toBe("");
-  });
 });
 
 describe("the look of a policy", () => {

@@ -21,7 +21,6 @@ export interface Series {
   dashed?: boolean;
   hollow?: boolean;
   points?: boolean;
-  right?: boolean;
   quiet?: boolean;
   repeats?: number;
   x: Maybe[];
@@ -37,7 +36,6 @@ export interface ChartPanel {
   says?: string;
   x: Axis;
   y: Axis;
-  right?: Axis;
   flat?: boolean;
   downward?: boolean;
   series: Series[];

@@ -72,12 +72,10 @@ function axesOf(panel: ChartPanel, at: number, is_last: boolean) {
     const names = { type: "category", gridIndex: at, inverse: true, data: panel.x.names };
     return { x: axisOf(panel.y, false, { gridIndex: at, nameGap: 26 }), y: [names] };
   }
-  const right = panel.right &&
-    { ...axisOf(panel.right, false, { gridIndex: at, nameGap: 34 }), splitLine: { show: false }, position: "right" };
   const hidden = is_last ? {} : { name: "", axisLabel: { show: false } }, within = boxed && !panel.y.names;
   return {
     x: { ...x, ...(boxed || has_bars ? { axisLine: { onZero: false } } : {}), ...hidden },
-    y: [within ? { ...y, splitNumber: 2, axisLabel: { formatter: brief, showMinLabel: false, showMaxLabel: false } } : y, ...(right ? [right] : [])],
+    y: [within ? { ...y, splitNumber: 2, axisLabel: { formatter: brief, showMinLabel: false, showMaxLabel: false } } : y],
   };
 }
 
@@ -117,7 +115,7 @@ function rangesOf(series: Series, common: object, color: string): object[] {
 
 function seriesOf(series: Series, panel: ChartPanel, axes: { x: number; y: number }, variants: string[]): object[] {
   const { draw, name, hollow = false } = series, { color, dash, symbol } = lookOf(series, variants);
-  const common = { name, color, xAxisIndex: axes.x, yAxisIndex: axes.y + (series.right ? 1 : 0) };
+  const common = { name, color, xAxisIndex: axes.x, yAxisIndex: axes.y };
   const points = series.x.map((x, i) => [x, series.y[i] ?? null]);
   if (isBar(series)) {
     const own = Array.from(panel.x.names ?? [], (_, i) => {
@@ -234,10 +232,10 @@ function gridOf(chart: Chart, panel: ChartPanel, i: number) {
   const long = Math.max(0, ...(panel.y.names ?? []).map((each) => each.length));
   const sides = panel.flat ? { left: 8, right: 24, containLabel: true } : {
     left: columns === 1 ? (long > 4 ? 84 : 58) : `${(i % columns) * share + 6}%`,
-    ...(columns === 1 ? { right: panel.right ? 52 : 14 } : { width: `${share - 8}%` }),
+    ...(columns === 1 ? { right: 14 } : { width: `${share - 8}%` }),
   };
   const under = shares(chart) ? 8 : below(panel);
-  const above = panel.flat ? 8 : panel.right ? 46 : chart.height && panel.name !== "" ? 24 : top(panel);
+  const above = panel.flat ? 8 : chart.height && panel.name !== "" ? 24 : top(panel);
   return { ...sides, ...(shares(chart) ? { outerBoundsMode: "none" } : {}), top: Math.floor(i / columns) * high + above, height: high - above - under };
 }
 

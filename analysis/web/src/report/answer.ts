@@ -1,7 +1,7 @@
 // The answer in sentences, and what a reader must know before believing it.
 import { h } from "@/shared/dom";
 
-import { questionsOf, type AnswerLine, type Report } from "./data";
+import { questionsOf, type Report } from "./data";
 import { section } from "./elements";
 import { MANY_PANELS } from "./folds";
 
@@ -16,7 +16,7 @@ function cautions({ coverage, lacks, overridden, regimes }: Report): string[] {
   ].filter((each) => each !== false);
 }
 
-const IDLE_SHOWN = 2, QUESTIONS_SHOWN = 2;
+const QUESTIONS_SHOWN = 2;
 
 /** The first of many things, and a line that opens the rest. */
 function firstOf(shown: number, what: string, all: HTMLElement[]): HTMLElement[] {
@@ -25,15 +25,12 @@ function firstOf(shown: number, what: string, all: HTMLElement[]): HTMLElement[]
     h("summary", {}, `${all.length - shown} more ${what}`), ...all.slice(shown))];
 }
 
-/** The sentences about each place begin with its name; the reasons follow in smaller type. */
-function byPlace({ answer, why }: Report): HTMLElement[] {
-  const own = (lines: AnswerLine[], place: string) =>
-    lines.filter((each) => each.place === place).map(({ says }) => says);
+/** The sentences about each place begin with its name. */
+function byPlace({ answer }: Report): HTMLElement[] {
   const capital = (text: string) => text.charAt(0).toUpperCase() + text.slice(1);
   return [...new Set(answer.map((each) => each.place))].map((place) => {
-    const sentences = own(answer, place).map((says) => `${capital(says)}.`).join(" ");
-    return h("div", { class: "said" }, h("p", {}, h("b", {}, `${place}: `), sentences),
-      ...own(why, place).map((says) => h("p", { class: "small muted" }, `Why: ${says}.`)));
+    const sentences = answer.filter((each) => each.place === place).map(({ says }) => `${capital(says)}.`).join(" ");
+    return h("div", { class: "said" }, h("p", {}, h("b", {}, `${place}: `), sentences));
   });
 }
 
@@ -53,16 +50,9 @@ export function answerSection(report: Report): HTMLElement {
 
 /** What a reader must know before believing the answer; null if there is nothing. */
 export function warningsSection(report: Report): HTMLElement | null {
-  const { answer, idle, commands } = report;
-  if (answer.length === 0) return null;
-  const notes = [...cautions(report).map((each) => h("p", { class: "small warn" }, each)), 
-    ...firstOf(IDLE_SHOWN, "of what did nothing", idle.map((each) => h("p", { class: "small warn" }, `${each}.`)))];
-  if (notes.length + commands.length === 0) return null;
-  return section("warnings", "Before you believe it", ...notes, commands.length > 0 &&
-    h("details", { class: "fold small" },
-      h("summary", {}, "Commands that run what would tell the rest"),
-      h("p", { class: "muted" }, "Give all archives to the report."),
-      ...commands.map((each) => h("pre", { class: "command" }, each))));
+  if (report.answer.length === 0) return null;
+  const notes = cautions(report).map((each) => h("p", { class: "small warn" }, each));
+  return notes.length === 0 ? null : section("warnings", "Before you believe it", ...notes);
 }
 
 /** Links to the sections of the page; its address holds the choices and stays as it is. */

@@ -4,20 +4,12 @@ import { h } from "@/shared/dom";
 import { repeatsText, type Archive, type Report } from "./data";
 import { badge, section } from "./elements";
 
-function commandAgain({ again }: Archive): HTMLElement[] {
-  return again === "" ? [] : [
-    h("p", {}, "One cell again (CELL is its number, as in the trace commands of charts over time, or the start of its key):"),
-    h("pre", { class: "scroll", tabindex: 0, "aria-label": "command that runs a cell again" }, again),
-  ];
-}
-
 function provenance(archive: Archive): HTMLElement {
   const { name, sweep, ok, cells, created, tool } = archive;
   return h("details", { class: "provenance" },
     h("summary", {}, h("b", {}, name),
       ` sweep ${sweep}, ${ok} of ${cells} cells have a result, `,
       `created ${created} by kvsweep ${tool}`),
-    ...commandAgain(archive),
     ...archive.runs.map((run) => h("dl", {}, ...run.flatMap(([key, value]) => [h("dt", {}, key), h("dd", {}, value)]))),
     h("pre", { class: "scroll", tabindex: 0, "aria-label": "sweep file" }, archive.spec));
 }

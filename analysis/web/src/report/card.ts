@@ -132,7 +132,7 @@ export function chartCard(
   watcher.observe(view.box);
   window.addEventListener("beforeprint", () => {
     start();
-    const is_half = view.element.parentElement?.matches(".nine, .two") ?? false;
+    const is_half = view.element.parentElement?.matches(".nine") ?? false;
     chart?.echart.setOption({ toolbox: { show: false } });
     const is_empty = view.element.classList.contains("empty");
     chart?.echart.resize(is_half && !is_empty ? HALF_PAGE : paperSize(chart.echart.getHeight()));

@@ -138,21 +138,15 @@ function kindOfPanel(store: Store): HTMLElement {
   return box;
 }
 
-/** Selectors of the card, the rate, the policies, and the cell of the charts over time. */
+/** Selectors of the card, the rate and the policies. */
 export function controls(store: Store): HTMLElement {
   const rates = () =>
     [ALL, ...store.panel.rates].map((value) => ({ value, text: rateText(value) }));
   const policies = () => store.panel.variants.map((value) => ({ value, text: value }));
-  const repeats = () => {
-    const most = Math.max(1, ...store.panel.groups.map((group) => group.repeats));
-    return Array.from({ length: most }, (_, i) => ({ value: String(i), text: String(i + 1) }));
-  };
   return h("div", { class: "controls", role: "region", "aria-label": "what the charts show" },
     gpuSelect(store, "GPU"),
     select(store, "arrival rate", rates, () => store.state.rate, (rate) => store.set({ rate })),
     select(store, "policy in detail", policies, () => store.state.focus,
       (focus) => store.set({ focus })),
-    select(store, "repeat", repeats, () => String(store.state.repeat),
-      (repeat) => store.set({ repeat: Number(repeat) })),
     kindOfPanel(store), policyToggles(store));
 }

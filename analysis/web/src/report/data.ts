@@ -8,8 +8,6 @@ export interface Archive {
   name: string; sweep: string; question: string; spec: string; created: string; tool: string;
   cells: number; ok: number;
   runs: [string, string][][];
-  /** The command that runs one of its cells again; empty if it is not known. */
-  again: string;
 }
 
 export interface Figure {
@@ -18,13 +16,6 @@ export interface Figure {
   /** "best", "tie", "best with 16 GiB"; empty if it is behind everywhere. */
   standing: string;
 }
-
-/** A mean over the repeats, and its interval. */
-export type Mean = [Maybe, Interval];
-
-/** Percentiles 50, 90 and 99 of latencies, the share of the turns that met every objective, and such turns by second. */
-export type Service = Record<"jct" | "ttft" | "tpot" | "queue", [Mean, Mean, Mean]> &
-  Record<"attained" | "goodput", Mean>;
 
 export interface Group {
   jps: string;
@@ -38,7 +29,6 @@ export interface Group {
   p99: string;
   worse: string;
   figures: Record<string, Figure>;
-  service: Service;
 }
 
 export interface Panel {
@@ -79,15 +69,8 @@ export interface Report {
   /** Which policy is best where, in sentences, and by which figure. */
   answer: AnswerLine[];
   answer_heading: string;
-  /** How fast the parts of the best policies are alone, and what they do otherwise than the next. */
-  why: AnswerLine[];
+  /** Pools of cards and cost models that the sweep changed. */
   overridden: string[];
-  /** Policies whose mechanism did nothing. */
-  idle: string[];
-  /** Commands that run the policies that would explain the answer. */
-  commands: string[];
-  /** The objectives of goodput: "ttft <= 2 s, tpot <= 0.05 s". */
-  goals: string;
   panels: Panel[];
   regimes: Regime[];
   tables: Table[];

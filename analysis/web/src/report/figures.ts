@@ -75,17 +75,12 @@ export function studiesSection({ studies: charts }: Report): Card[] {
 /** Empty if no cell logged its accesses. */
 export function accessesSection({ accesses, accesses_left_out: left_out }: Report): Card[] {
   if (accesses.length === 0 && left_out.length === 0) return [];
-  const cells = [...new Set(accesses.map(({ at }) => at["cell"] ?? ""))];
-  const parts = cells.map((cell, position) => {
-    const own = accesses.filter(({ at }) => at["cell"] === cell);
-    const cards = own.map((chart) => chartCard(`access-${position}-${chart.id}`, chart.title, () => `accesses-cell-${cell}-${chart.id}.csv`,
-      () => draw(chart, []), { height: () => heightOf(chart) }));
-    const [over_time, ...others] = cards.map((card) => card.element), [first] = own;
-    return together(h("article", { class: "access" },
-      h("h3", {}, `Cell ${cell} `, badge(first?.kind ?? ""), h("span", { class: "small muted settings" }, ` ${first?.at["label"]}`)),
-      over_time, h("div", { class: "nine" }, ...others)), cards);
-  });
+  const cards = accesses.map((chart, i) => chartCard(`access-${i}`, chart.title, () => `accesses-cell-${chart.at["cell"]}.csv`,
+    () => draw(chart, []), { height: () => heightOf(chart) }));
+  const parts = accesses.map((chart, i) => h("article", { class: "access" },
+    h("h3", {}, `Cell ${chart.at["cell"]} `, badge(chart.kind), h("span", { class: "small muted settings" }, ` ${chart.at["label"]}`)),
+    cards[i]?.element ?? ""));
   return [together(h("section", { class: "accesses", id: "accesses", "aria-label": "Accesses to KV blocks" },
-    h("h2", {}, "Accesses to KV blocks"), ...parts.map((part) => part.element),
-    left_out.length > 0 && h("p", { class: "small warn" }, `Not drawn here: ${left_out.join("; ")}.`)), parts)];
+    h("h2", {}, "Accesses to KV blocks"), ...parts,
+    left_out.length > 0 && h("p", { class: "small warn" }, `Not drawn here: ${left_out.join("; ")}.`)), cards)];
 }

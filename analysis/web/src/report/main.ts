@@ -15,7 +15,6 @@ import { MANY_PANELS } from "./folds";
 import { loadSection, panelSection } from "./panel";
 import { regimesSection } from "./regimes";
 import { Store } from "./state";
-import { serviceSection } from "./service";
 import { summarySection } from "./summary";
 import { actsSection, claimsSection, missingSection } from "./tables";
 
@@ -39,7 +38,6 @@ function sections(store: Store): Card[] {
     ...studiesSection(store.report),
     ...accessesSection(store.report),
     still(summarySection(store)),
-    serviceSection(store),
     still(actsSection(store)),
     panelSection(store),
     ...(explore ? [explore] : []),

@@ -4,21 +4,15 @@ import { h } from "@/shared/dom";
 import { KEYS, chartCard, type Card, type CardOptions } from "./card";
 import { chartAt, without, type Chart } from "@/charts/chart";
 import { controls, gpuSelect, policyToggles, turnsSwitch, xSwitch } from "./controls";
-import { ALL } from "./data";
 import { draw, heightOf } from "@/charts/draw";
 import { safeName, section } from "./elements";
 import { nothing } from "@/charts/parts";
 import type { Store } from "./state";
 
-/** Charts of single cells: where all rates are together they show the highest. */
-const OF_A_CELL = new Set(["pool", "queue", "traffic", "one-gap"]);
-
 export function panelChart(store: Store, id: string): Chart | undefined {
-  const { x, turns, focus, repeat, rate, tail, hidden } = store.state;
-  const choose = (at: number) => chartAt(store.panel.charts, id, {
-    x, turns, tail, policy: focus, repeat: String(at), rate: rate === ALL && OF_A_CELL.has(id) ? store.cellRate : rate,
-  });
-  const chart = choose(repeat) ?? choose(0);
+  const { x, turns, focus, rate, hidden } = store.state;
+  // A gap is one cell's: where all rates are together, one of the highest.
+  const chart = chartAt(store.panel.charts, id, { x, turns, policy: focus, rate: id === "one-gap" ? store.cellRate : rate });
   return chart && without(chart, hidden);
 }
 
@@ -50,10 +44,7 @@ export function panelSection(store: Store): Card {
     panelCard(store, "step-time", "Step time over tokens", { controls: [xSwitch(store)] }),
     panelCard(store, "turns", "Turn duration by turn", { controls: [turnsSwitch(store)] }),
     panelCard(store, "jct", "Job completion times"),
-    panelCard(store, "pool", "KV pool over time"),
-    panelCard(store, "queue", "Queue over time"),
     panelCard(store, "hits", "Where prompt tokens came from"),
-    panelCard(store, "traffic", "Bytes moved and stalls"),
   ];
   const gap = panelCard(store, "one-gap", "One gap: a job's KV while its tool runs", { wide: true });
   const name = "One GPU in charts";

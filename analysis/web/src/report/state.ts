@@ -4,10 +4,9 @@ const METRIC = "jct_wall_mean_s";
 
 /** What the reader chooses, and what is shown without a choice. */
 const USUAL = {
-  panel: 0, rate: "", metric: METRIC, focus: "", repeat: 0,
+  panel: 0, rate: "", metric: METRIC, focus: "",
   x: "largest", // tokens: of the step ("total"), or of its largest request
   turns: "each", // duration: of each turn, or of all up to it ("sum")
-  tail: "jct 99", // the latency and its percentile that are set against throughput
   over: "", series: "", facet: "GPU", // of the chart of any figure
   all_claims: false, // also those that cannot be judged here
 };
@@ -61,7 +60,7 @@ export class Store {
     return this.panel.variants.filter((variant) => !this.state.hidden.has(variant));
   }
 
-  /** Charts over time show one cell; if all rates are shown together, a cell of the highest rate. */
+  /** The rate of what has one alone; if all are shown together, the highest. */
   get cellRate(): string {
     const { rate } = this.state;
     return rate === ALL ? (this.panel.rates[this.panel.rates.length - 1] ?? "") : rate;
@@ -105,7 +104,6 @@ function repair(report: Report, state: State): void {
   // Rates are pooled only if the reader asks for it.
   if (state.rate !== ALL && !panel.rates.includes(state.rate)) state.rate = middleOf(panel.rates);
   if (!panel.variants.includes(state.focus)) state.focus = mostTelling(panel);
-  if (!panel.groups.some((group) => group.repeats > state.repeat)) state.repeat = 0;
   if (!panel.groups.some((group) => state.metric in group.figures)) state.metric = METRIC;
   if (state.x !== "total") state.x = USUAL.x;
   if (state.turns !== "sum") state.turns = USUAL.turns;

@@ -10,8 +10,7 @@ export interface PageCell {
   label: string;
   backend: string;
   notes: Record<string, string>;
-  deflated?: string; // JSON lines in the zlib format, in base64
-  lines?: string; // without zlib: as they are
+  deflated: string; // JSON lines in the zlib format, in base64
 }
 
 export interface TracePage {
@@ -25,7 +24,7 @@ const SHOWN_NOTES = ["policy", "model", "cost_model", "gpu_name", "sku", "connec
 export async function traceOfPage(archive: string, cell: PageCell): Promise<Trace> {
   const shown = SHOWN_NOTES.filter((name) => cell.notes[name]);
   const read = new JsonlTrace(cell.label);
-  await eachLine(bytesOf(cell), (line) => read.add(line));
+  await eachLine(inflated(cell.deflated), (line) => read.add(line));
   return {
     ...read.trace(),
     title: cell.label,
@@ -38,9 +37,4 @@ export async function traceOfPage(archive: string, cell: PageCell): Promise<Trac
       ...shown.map((name): [string, string] => [name, cell.notes[name] as string]),
     ],
   };
-}
-
-function bytesOf({ deflated, lines }: PageCell): ReadableStream<Uint8Array<ArrayBuffer>> {
-  if (deflated === undefined) return new Blob([lines ?? ""]).stream();
-  return inflated(deflated);
 }

@@ -1,8 +1,9 @@
+#include "analysis/report/load_chart.hpp"
+
 #include <algorithm>
 #include <cmath>
 
 #include "analysis/report/panel_charts.hpp"
-#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {
@@ -22,13 +23,6 @@ void set_scale(ChartPanel& drawn) {
     drawn.y.log = 10;
   else
     drawn.y.from = 0;
-}
-
-double percentile_of(const ReportGroup& group, Latency latency, std::size_t percent) {
-  double sum = 0;
-  for (const Service& each : group.service)
-    sum += each.percentiles_s[static_cast<std::size_t>(latency)][percent];
-  return sum / static_cast<double>(group.service.size());
 }
 
 }  // namespace
@@ -80,52 +74,6 @@ Chart load_chart(const ReportPanel& panel) {
   chart.note = "Bars: 95 % over repeats, from three on." +
                std::string(has_published ? " Hollow: published values. " : " ") + panel.place.kind +
                '.';
-  return chart;
-}
-
-Chart front_chart(const ReportPanel& panel, Latency latency, std::size_t percent) {
-  const std::string tail = std::string(kLatencyNames[static_cast<std::size_t>(latency)]) + ' ' +
-                           four_digits(kLatencyPercents[percent]);
-  Chart chart = start_chart(panel, "front", "Throughput against latency", {{"tail", tail}});
-  ChartPanel& drawn = chart.panel();
-  drawn.x.name = "output tokens/s of a GPU";
-  drawn.y = {.name = tail + " [s]", .names = {}, .log = 10};
-  struct Place {
-    double x, y;
-    const ReportGroup* group;
-  };
-  std::vector<Place> places;
-  for (const ReportGroup& group : panel.groups) {
-    const double x = group.figures.find("output_tok_per_s")->second.mean.value;
-    const double y = percentile_of(group, latency, percent);
-    if (x > 0 && y > 0) places.push_back({x, y, &group});
-  }
-  const auto is_front = [&](const Place& place) {
-    return std::ranges::none_of(places, [&](const Place& other) {
-      return other.x >= place.x && other.y <= place.y && (other.x > place.x || other.y < place.y);
-    });
-  };
-  for (const std::string& variant : panel.variants) {
-    for (const bool front : {true, false}) {
-      ChartSeries series = series_of_policy(variant, 0);
-      series.draw = Draw::dots;
-      series.hollow = series.quiet = !front;
-      std::vector<std::string> rates;
-      for (const Place& place : places) {
-        if (place.group->variant != variant || is_front(place) != front) continue;
-        series.x.push_back(place.x);
-        series.y.push_back(place.y);
-        series.repeats = place.group->repeats.size();
-        rates.push_back(place.group->jps);
-      }
-      series.more.push_back({"label", std::move(rates)});
-      if (front || !series.x.empty()) drawn.series.push_back(std::move(series));
-    }
-  }
-  chart.note =
-      "A dot for each policy and rate, with its rate in jobs/s; filled: no other has both more "
-      "throughput and less latency. " +
-      panel.place.kind + '.';
   return chart;
 }
 
