@@ -33,8 +33,9 @@ Cell tiny_cell(const std::string& policy, const std::string& sessions, Dice& dic
 /// The cell with rules that its policy does not name, if they go together.
 Cell with_other_rules(const Cell& cell, Dice& dice) {
   Cell other = cell;
-  other.set("policy.eviction", dice.any_of({"partial_first", "next_use", "oracle", "slru",
-                                            "tail_lru", "cost_aware", "retention_priority"}));
+  other.set("policy.eviction",
+            dice.any_of({"partial_first", "next_use", "oracle", "slru", "tail_lru", "cost_aware",
+                         "retention_priority", "session_close"}));
   if (dice.up_to(1) == 0)
     other.set("policy.order", dice.any_of({"fcfs", "job_fcfs", "attained_service", "srpt",
                                            "longest_prefix", "cache_ttl"}));

@@ -29,6 +29,8 @@ void add_random_admission(support::Dice& dice, Serving& serving) {
   admission.max_programs = dice.any({0, 0, 0, 1, 2});
   admission.pool_tokens = (kv.num_blocks - 1) * kv.block_size;
   admission.parameters["admission_period_s"] = dice.any({0.0, 0.02});
+  if (dice.one_in(2)) admission.parameters["shared_prefixes"] = "once";
+  if (dice.one_in(2)) admission.parameters["first_wait_s"] = dice.any({0.0, 0.05});
 }
 
 }  // namespace
@@ -61,7 +63,7 @@ namespace {
 
 /// Adds prefetching with exact or very inaccurate predictions.
 void add_random_prefetch(support::Dice& dice, policies::PolicyConfig& policy) {
-  policy.prefetch = dice.any({"oracle", "tool_mean", "lognormal"});
+  policy.prefetch = dice.any({"oracle", "tool_mean", "lognormal", "at_pause", "at_enqueue"});
   policy.scoring = dice.any({"S1", "S3", "S5"});
   policy.reload = {0, 1e-3, 0};
   policy.estimator.truth = [](engine::JobId job, int) { return gap_of(job); };

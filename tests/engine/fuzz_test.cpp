@@ -261,7 +261,8 @@ TEST_CASE("every rule of eviction keeps the invariants and computes what it read
 }
 
 TEST_CASE("the shipped rules of eviction decide as naive models of them", "[fuzz]") {
-  const std::string rule = GENERATE("slru", "tail_lru", "retention_priority", "cost_aware");
+  const std::string rule =
+      GENERATE("slru", "tail_lru", "retention_priority", "cost_aware", "session_close");
   const bool async = GENERATE(false, true);
   CAPTURE(rule, async);
   const auto make = [&](std::uint64_t seed) {

@@ -9,7 +9,8 @@ void Eviction::registered(int block, int before, int i, const Turn& turn) {
   held_[block] = {.content = ++contents_,
                   .before = before == 0 ? 0 : held_.at(before).content,
                   .job = turn.job,
-                  .turn = turn.turn};
+                  .turn = turn.turn,
+                  .computed_by = turn.job};
   use(held_[block], i);
 }
 
@@ -20,6 +21,8 @@ void Eviction::hit(int block, int before, int i, const Turn& turn) {
   held.found |= held.job != turn.job || (!config_.counts_jobs && held.turn != turn.turn);
   held.job = turn.job;
   held.turn = turn.turn;
+  held.shared |= turn.job != held.computed_by;
+  held.closed = false;
   use(held, i);
 }
 
@@ -41,6 +44,7 @@ void Eviction::released(const std::vector<int>& table, const Turn& turn, int now
     Held& held = held_.at(table[i]);
     const int first = static_cast<int>(i) * config_.block_size;
     held.needed = first < needed;
+    held.closed |= turn.finished && turn.last && !held.shared;
     give_priority(held, first, turn, now_ms);
   }
 }
@@ -83,6 +87,7 @@ double Eviction::rank(const Held& held, int now_ms) const {
   if (config_.rule == "slru") return held.found ? 1 : 0;
   if (config_.rule == "tail_lru") return held.needed ? 1 : 0;
   if (config_.rule == "cost_aware") return held.worth;
+  if (config_.rule == "session_close") return held.closed ? 0 : 1;
   return held.until_ms >= 0 && held.until_ms <= now_ms ? 35 : held.priority;
 }
 

@@ -51,6 +51,8 @@ class Eviction {
     bool needed = true;     // tail_lru
     bool given = false;     // retention_priority
     int priority = 35, until_ms = -1;
+    int computed_by = 0;  // session_close: a job
+    bool shared = false, closed = false;
     int uses = 0;  // cost_aware
     double worth = 0;
   };

@@ -74,7 +74,7 @@ def rows_of(policy, axis, values, **keys):
 
 @case("a cell of each rule of eviction, host eviction and admission passes its checksums")
 def rules():
-    rows_of("fcfs", "eviction", ("partial_first", "next_use", "oracle", "slru", "tail_lru", "retention_priority", "cost_aware"))
+    rows_of("fcfs", "eviction", ("partial_first", "next_use", "oracle", "slru", "tail_lru", "retention_priority", "cost_aware", "session_close"))
     rows_of("fcfs", "admission", ("working_set", "thunder", "quota"))
     for row in rows_of("cpu_offload", "host_eviction", ("next_use", "oracle", "arc")):
         expect(float(row["host_hit_tok"]) > 0, f"tokens found on the host in {row['label']}: {row['host_hit_tok']}")

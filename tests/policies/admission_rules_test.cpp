@@ -74,6 +74,25 @@ TEST_CASE("thunder pauses the smallest program in its tool until contexts fit, a
   CHECK_FALSE(a.admitted);  // 400 of 300 that are left
 }
 
+TEST_CASE("a first turn that has waited long enough is served whatever the room, and only that one",
+          "[admission]") {
+  Table table({.rule = "working_set",
+               .pool_tokens = 1000,
+               .parameters = {{"pool_share", 1.0}, {"first_wait_s", 20.0}}});
+  table.add(Phase::running, 900);
+  Program& first = table.add(Phase::held, 300, 1);
+  Program& later = table.add(Phase::held, 300, 3);
+  first.since = later.since = kNow - std::chrono::seconds{19};
+  table.change();
+  CHECK(table.admitted() == "0 ");
+  first.since = later.since = kNow - std::chrono::seconds{20};
+  table.change();
+  CHECK(table.admitted() == "0 1 ");
+  first.phase = Phase::queued;
+  table.change();
+  CHECK(table.admitted() == "0 ");  // its next turn waits for room
+}
+
 TEST_CASE("thunder marks running programs only as far as contexts do not fit otherwise",
           "[admission]") {
   Table table({.rule = "thunder", .pool_tokens = 1000});

@@ -2,6 +2,7 @@
 #include "tests/support/catch.hpp"
 
 using engine::StopReason;
+using support::operator+;
 
 namespace {
 
@@ -55,6 +56,33 @@ TEST_CASE("with nothing in the engine the smallest program is served, whatever t
   world.arrive("c.0", 100);
   CHECK(world.step() == "b.0:200");
   CHECK(world.step() == "c.0:100");
+}
+
+TEST_CASE("a prefix that programs share counts once for those that are admitted, if so asked",
+          "[admission]") {
+  const auto held_back = [](const char* rule, const char* shared) {
+    const auto order = policies::make_order(
+        {.admission = {.rule = rule,
+                       .pool_tokens = 450,
+                       .parameters = {{"pool_share", 1.0}, {"shared_prefixes", shared}}},
+         .block_size = 10});
+    std::deque<engine::Request> requests(4);
+    std::deque<std::vector<engine::TokenId>> prompts;
+    for (std::uint32_t i = 0; i < 4; ++i) {
+      // 60 tokens of all, and 20 of its own.
+      prompts.push_back(support::tokens(60, 9) + support::tokens(20, static_cast<int>(i)));
+      requests[i].id = engine::RequestId{i};
+      requests[i].spec.job = engine::JobId{i};
+      requests[i].spec.prompt = prompts.back();
+      engine::hash_full_blocks(requests[i], 10);
+      order->push(requests[i]);
+    }
+    return order->held_back();
+  };
+  CHECK(held_back("working_set", "each") == 2);  // each 80 now and 80 more after a turn
+  CHECK(held_back("working_set", "once") == 0);  // 80 and three times 20, with 35 more each
+  CHECK(held_back("thunder", "each") == 2);      // each 180 with the margin
+  CHECK(held_back("thunder", "once") == 1);      // 180, then 120 each
 }
 
 TEST_CASE("turns of subagents are never held back, and count for their program", "[admission]") {

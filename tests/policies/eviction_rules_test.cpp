@@ -83,6 +83,15 @@ TEST_CASE("a shared block is evicted after all that continue it") {
   CHECK(world.take(5) == std::vector{a[2], a[1], b[2], b[1], a[0]});
 }
 
+TEST_CASE("of a session that the client closes goes first what no other job has used") {
+  RuleWorld world(6, "session_close");
+  const Tokens root = tokens(4, 7);
+  const auto open = world.serve(root + tokens(8, 1), {.job = 1});
+  const auto closed = world.serve(root + tokens(8, 2), {.job = 2, .last = true});
+  REQUIRE(open[0] == closed[0]);
+  CHECK(world.take(4) == std::vector{closed[2], closed[1], open[2]});
+}
+
 TEST_CASE("slru evicts KV that one turn used before KV that two did") {
   // Accesses a b a b c d e of one block each over a capacity of four, of which two are protected;
   // the fifth block is where each turn computes its last token.

@@ -5,6 +5,7 @@
 using namespace std::chrono_literals;
 using engine::AwaitedKv;
 using engine::JobId;
+using engine::LoadTime;
 using engine::Nanos;
 using engine::Scarcity;
 using policy_test::Requests;
@@ -71,10 +72,10 @@ TEST_CASE("a return is predicted once the turn has ended, and never lies in the 
           "[prefetch]") {
   Requests requests;
   const auto prefetch = policies::make_prefetch(config("oracle"));
-  CHECK_FALSE(prefetch->can_predict(JobId{0}));
+  CHECK(prefetch->load_time(JobId{0}, false) == LoadTime::on_demand);
   prefetch->on_arrival(requests.make({.job = 0}));
   prefetch->on_turn_finish(requests.make({.job = 0}), 10s);
-  CHECK(prefetch->can_predict(JobId{0}));
+  CHECK(prefetch->load_time(JobId{0}, false) == LoadTime::in_time);
   CHECK(engine::to_seconds(prefetch->returns_by(JobId{0}, 0.5, 11s)) == Approx(12));
   CHECK(prefetch->returns_by(JobId{0}, 0.5, 13s) == 13s);
 }
@@ -84,19 +85,31 @@ TEST_CASE("an unknown tool has no prediction, and counts as an average one", "[p
   const auto prefetch = policies::make_prefetch(config("tool_mean"));
   prefetch->on_arrival(requests.make({.job = 0, .tool = 1}));
   prefetch->on_turn_finish(requests.make({.job = 0, .tool = 1}), 0s);
-  CHECK_FALSE(prefetch->can_predict(JobId{0}));
+  CHECK(prefetch->load_time(JobId{0}, false) == LoadTime::on_demand);
+  CHECK(prefetch->load_time(JobId{0}, true) == LoadTime::in_time);  // its turn waits
   prefetch->on_arrival(requests.make({.job = 0, .turn = 1, .arrival_s = 8, .tool = 1}));
   prefetch->on_turn_finish(requests.make({.job = 0, .turn = 1, .tool = 2}), 10s);
-  CHECK_FALSE(prefetch->can_predict(JobId{0}));
+  CHECK(prefetch->load_time(JobId{0}, false) == LoadTime::on_demand);
   // Half of an exponential of mean 8 s.
   CHECK(engine::to_seconds(prefetch->returns_by(JobId{0}, 0.5, 10s)) ==
         Approx(10 + 8 * std::log(2)));
 }
 
+TEST_CASE("prefetch at pause loads while the tool runs, at enqueue once its turn waits",
+          "[prefetch]") {
+  const auto load_times = [](const char* name) {
+    const auto prefetch = policies::make_prefetch(config(name));
+    return std::pair(prefetch->load_time(JobId{0}, false), prefetch->load_time(JobId{0}, true));
+  };
+  CHECK(load_times("at_pause") == std::pair(LoadTime::with_room, LoadTime::with_room));
+  CHECK(load_times("at_enqueue") == std::pair(LoadTime::on_demand, LoadTime::with_room));
+}
+
 TEST_CASE("prefetch by a name that there is not is refused with what there is", "[prefetch]") {
   CHECK(policies::make_prefetch(config("none")) == nullptr);
   CHECK(refusal(config("crystal_ball")) ==
-        "policy.prefetch must be one of \"none\", \"tool_mean\", \"tool_cdf\", \"lognormal\", "
+        "policy.prefetch must be one of \"none\", \"at_pause\", \"at_enqueue\", \"tool_mean\", "
+        "\"tool_cdf\", \"lognormal\", "
         "\"client_hint\", \"oracle\", \"plugin\", found \"crystal_ball\"");
   CHECK(refusal(config("oracle", "S6")) ==
         "policy.scoring must be one of \"S1\", \"S2\", \"S3\", \"S4\", \"S5\", found \"S6\"");

@@ -129,7 +129,7 @@ std::vector<Key> rows_of_retention() {
        "same after blocks without content (partial_first), the KV that is used last by "
        "policy.estimator (next_use) or by the true return of each job (oracle), or the blocks of "
        "least rank by a rule: slru, tail_lru (policy.spare_tokens), retention_priority "
-       "(policy.retained), cost_aware, or that of policy.plugin (plugin).",
+       "(policy.retained), cost_aware, session_close, or that of policy.plugin (plugin).",
        to<&C::policy, &P::eviction>},
       {"policy.ttl_rule", OneOf{policies::ttl_rule_names()}, neutral("fixed"), kWherePinned,
        "How long a pin lasts: policy.ttl_s (fixed), the time that is worth most by the forecast "
@@ -184,12 +184,13 @@ std::vector<Key> rows_of_forecasts() {
       {"policy.error_seed", Whole{0, kMostOf64Bits}, value("42"), kWhereWrong,
        "Seed of these errors, which depend on job and turn alone.", off_by<&Error::seed>},
       {"policy.prefetch", OneOf{policies::prefetch_names()}, neutral("none"), kAlways,
-       "Forecast by which KV is loaded back from the host tier before its job returns; needs "
-       "policy.tier offload and a policy.store of eager, prompt or all. plugin: policy.plugin "
-       "decides what is worth loading, too.",
+       "Forecast by which KV is loaded back from the host tier before its job returns, or at_pause "
+       "or at_enqueue: as soon as there is room from the end of a turn or the arrival of the next "
+       "one on. Needs policy.tier offload and a policy.store of eager, prompt or all. plugin: "
+       "policy.plugin decides what is worth loading, too.",
        to<&C::policy, &P::prefetch>},
       {"policy.scoring", OneOf{policies::scoring_names()}, value("S5"),
-       is_not("policy.prefetch", "none") && is_not("policy.prefetch", "plugin"),
+       is("policy.prefetch", {"tool_mean", "tool_cdf", "lognormal", "client_hint", "oracle"}),
        "What a prefetch is scored by: saved prefill (S1), and added one after the other the wait "
        "of other requests, GPU memory, host memory and the link (S5).",
        to<&C::policy, &P::scoring>},

@@ -9,7 +9,7 @@
 namespace engine {
 namespace {
 
-void check(const EngineConfig& config) {
+const EngineConfig& checked(const EngineConfig& config) {
   const SchedulerConfig& s = config.scheduler;
   const auto number = [](std::int64_t n) { return std::to_string(n); };
   if (s.max_num_batched_tokens < s.max_num_seqs) {
@@ -28,10 +28,6 @@ void check(const EngineConfig& config) {
                      number(usable_tokens) + " tokens in the pool and a length of " +
                      number(s.max_model_len));
   }
-}
-
-const EngineConfig& checked(const EngineConfig& config) {
-  check(config);
   return config;
 }
 
@@ -204,15 +200,14 @@ void Engine::trace_step(Nanos start) {
   trace_.evictions = kv_.evictions();
 }
 
-/// Under some orders equal requests preempt each other's prefills for ever.
+/// Under some orders requests preempt each other's prefills for ever.
 void Engine::require_progress() {
   constexpr std::size_t kMost = 100'000;
   const bool samples = std::ranges::any_of(plan_.scheduled, &ScheduledRequest::samples);
   fruitless_preemptions_ = samples ? 0 : fruitless_preemptions_ + plan_.preempted.size();
   if (fruitless_preemptions_ > kMost)
     throw InputError("requests preempt each other for ever: " + std::to_string(kMost) +
-                     " preemptions without a token; the queue order ranks equal requests so that "
-                     "neither can end");
+                     " preemptions without a token");
 }
 
 /// Stamps the events since the last call with this time.

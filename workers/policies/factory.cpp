@@ -5,6 +5,7 @@
 
 #include "workers/policies/admission/admitted_programs.hpp"
 #include "workers/policies/admission/factory.hpp"
+#include "workers/policies/admission/shared_prefixes.hpp"
 #include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/estimators/named_makers.hpp"
 #include "workers/policies/eviction/factory.hpp"
@@ -101,8 +102,9 @@ std::unique_ptr<engine::QueueOrder> make_order(const PolicyConfig& config) {
                           config.block_size, config.given_order};
   const auto order = [&] { return make_order(config.order, needs); };
   if (!limits(config.admission)) return order();
-  return std::make_unique<AdmittedPrograms>(make_admission_rule(config.admission), order(),
-                                            order());
+  return std::make_unique<AdmittedPrograms>(
+      make_admission_rule(config.admission), order(), order(),
+      counts_once(config.admission.parameters) ? config.block_size : 0);
 }
 
 std::unique_ptr<engine::RetentionPolicy> make_retention(const PolicyConfig& config) {

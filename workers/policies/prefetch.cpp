@@ -53,7 +53,10 @@ class Predictive final : public engine::PrefetchPolicy {
   void on_arrival(const Request& request) override { calls_.on_arrival(request); }
   void on_turn_finish(const Request& request, Nanos now) override { calls_.start(request, now); }
 
-  bool can_predict(JobId job) const override { return calls_.forecast(job).has_value(); }
+  engine::LoadTime load_time(JobId job, bool arrived) const override {
+    return arrived || calls_.forecast(job) ? engine::LoadTime::in_time
+                                           : engine::LoadTime::on_demand;
+  }
 
   Nanos returns_by(JobId job, double probability, Nanos now) const override {
     return calls_.returns_by(job, probability, now);
@@ -85,11 +88,14 @@ class Predictive final : public engine::PrefetchPolicy {
 
 }  // namespace
 
+std::unique_ptr<engine::PrefetchPolicy> make_with_room_prefetch(const ReloadCost& reload,
+                                                                bool while_away);
+
 std::vector<std::string> scoring_names() { return {std::begin(kScorings), std::end(kScorings)}; }
 
 std::vector<std::string> prefetch_names() {
   std::vector<std::string> names = estimator_names();
-  names.insert(names.begin(), "none");  // "plugin" of these is the plugin's own prefetch
+  names.insert(names.begin(), {"none", "at_pause", "at_enqueue"});
   return names;
 }
 
@@ -105,6 +111,8 @@ std::unique_ptr<engine::PrefetchPolicy> make_prefetch(const PolicyConfig& config
                                 [reload = config.reload](int tokens, int missing) {
                                   return reload.seconds(tokens) - reload.seconds(tokens - missing);
                                 });
+  if (config.prefetch == "at_pause" || config.prefetch == "at_enqueue")
+    return make_with_room_prefetch(config.reload, config.prefetch == "at_pause");
   EstimatorConfig estimator = config.estimator;
   estimator.name = config.prefetch;
   return std::make_unique<Predictive>(config, make_estimator(estimator));

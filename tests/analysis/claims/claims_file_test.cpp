@@ -61,8 +61,8 @@ TEST_CASE("an invalid file of claims is refused with the place of the error", "[
 
 TEST_CASE("the shipped claims can be read, each beside its own source's numbers", "[claims]") {
   const auto sets = analysis::claim_sets("sweeps");
-  CHECK(sets == std::vector<std::string>{"ipdps25", "lab", "seeds-000", "seeds-001", "vllm-agentx",
-                                         "vllm"});
+  CHECK(sets == std::vector<std::string>{"arguments", "ipdps25", "lab", "seeds-000", "seeds-001",
+                                         "vllm-agentx", "vllm"});
   for (const std::string& set : sets) {
     const std::string table = "sweeps/published/" + set + ".toml";
     std::vector<Published> published;

@@ -21,7 +21,11 @@ class Timetable final : public engine::PrefetchPolicy {
  public:
   void on_arrival(const engine::Request&) override {}
   void on_turn_finish(const engine::Request&, Nanos) override {}
-  bool can_predict(JobId job) const override { return returns.contains(job); }
+  engine::LoadTime load_time(JobId job, bool arrived) const override {
+    if (with_room) return engine::LoadTime::with_room;
+    return arrived || returns.contains(job) ? engine::LoadTime::in_time
+                                            : engine::LoadTime::on_demand;
+  }
   Nanos returns_by(JobId job, double, Nanos now) const override {
     const auto known = returns.find(job);
     return std::max(now, known == returns.end() ? now + 1s : known->second);
@@ -34,6 +38,7 @@ class Timetable final : public engine::PrefetchPolicy {
   double worth = 1;
   double recompute = 1;  // seconds per token
   bool ranks = false;
+  bool with_room = false;
 };
 
 struct PrefetchSizes {
@@ -158,6 +163,40 @@ TEST_CASE("evicted KV is loaded just before its turn", "[prefetch]") {
   const auto turn = world.serve(0, kA + tokens(5, 7));
   CHECK((turn.prefix_hit_tokens == 32 && turn.host_hit_tokens == 0));
   CHECK((turn.time.load_stall == 0ms && turn.time.queue == 0ms));
+}
+
+TEST_CASE("KV may be loaded as soon as there is room, and then be evicted like any other",
+          "[prefetch]") {
+  PrefetchWorld world;
+  world.timetable.returns[JobId{0}] = 100s;
+  world.timetable.with_room = true;
+  give_up(world);
+  world.idle_until(60ms);
+  const Seen* begun = world.first(KvEventKind::prefetch, KvReason::predicted);
+  REQUIRE(begun != nullptr);
+  CHECK(begun->blocks == 2);
+  CHECK(begun->at < 50ms);  // no longer than the stores of that turn take
+  CHECK(world.engine().kv().census().pinned == 0);
+  world.serve(5, tokens(90, 5), true);  // takes the whole pool
+  CHECK(world.blocks_of(KvEventKind::demote, KvReason::capacity, 0) == 4);
+  world.idle_until(200ms);
+  CHECK(world.blocks_of(KvEventKind::prefetch, KvReason::predicted, 0) == 4);
+  CHECK(world.serve(0, kA + tokens(5, 7)).prefix_hit_tokens == 32);
+}
+
+TEST_CASE("what is loaded for a turn that waits is kept until it is served", "[prefetch]") {
+  PrefetchWorld world;
+  world.timetable.with_room = true;
+  world.timetable.returns[JobId{0}] = 100s;
+  give_up(world);
+  const auto first = world.arrive(7, tokens(33, 7), true, 20);
+  world.step();
+  world.arrive(8, tokens(60, 8), true);  // does not fit beside it, and comes before job 0
+  const auto back = world.arrive(0, kA + tokens(5, 7));
+  for (int i = 0; i < 5; ++i) world.step();
+  CHECK(world.engine().kv().census().pinned == 2);
+  world.run(first);
+  CHECK(world.run(back).prefix_hit_tokens == 32);
 }
 
 TEST_CASE("nothing is loaded while nothing was evicted", "[prefetch]") {

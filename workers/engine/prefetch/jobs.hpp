@@ -14,6 +14,8 @@ enum class JobPhase : std::uint8_t {
   back,     // its next turn is waiting
 };
 
+inline bool paused(JobPhase phase) { return phase == JobPhase::away || phase == JobPhase::back; }
+
 /// A load issued before its turn arrived. Its blocks are held against eviction until the turn uses
 /// them, or until the turn is overdue.
 struct Fetch {
@@ -25,7 +27,6 @@ struct Fetch {
   int hits = 0;  // leading `blocks` that were on the GPU before the load
   std::vector<BlockId> blocks;
   std::vector<ContentId> contents;  // of the blocks
-  int loads = 0;                    // blocks behind the hits
   Nanos use_at{0};
   Nanos since{0};        // start of the hold
   Nanos until{0};        // end of the hold

@@ -94,16 +94,18 @@ void Prefetcher::plan(const StepPlan& plan, Nanos now) {
 /// Returns a load that is due; otherwise lowers wakeup_ to the time when it is.
 std::optional<Prefetcher::Candidate> Prefetcher::candidate(PausedJob& job, Nanos now) {
   if (job.fetch.state != Fetch::State::none || job.num_fetches >= kMostFetches) return {};
-  if (job.phase == JobPhase::away) {
-    // Gives up on a turn after twice the gap at which it became overdue.
-    const bool abandoned = now > job.overdue + (job.overdue - job.since);
-    if (abandoned || !policy_.can_predict(job.id)) return {};
-  }
+  // Gives up on a turn after twice the gap at which it became overdue.
+  const bool away = job.phase == JobPhase::away;
+  if (away && now > job.overdue + (job.overdue - job.since)) return {};
+  const LoadTime when = policy_.load_time(job.id, !away);
+  if (when == LoadTime::on_demand) return {};
   const auto missing = static_cast<int>(job.contents.size() - job.cached.size());
   if (missing == 0 || !on_host(job.contents[job.cached.size()])) return {};
   const Nanos use_at = ready_by(job, missing * kv_.block_size(), now);
-  const auto found = weigh(job, missing, use_at, now);
-  if (!found || found->idle_link) return found;
+  auto found = weigh(job, missing, use_at, now);
+  if (!found) return {};
+  found->at_once |= when == LoadTime::with_room;
+  if (found->at_once) return found;
   const Nanos backlog =
       transfers_.expected_load_time(transfers_.pending(CopyDirection::load, Urgency::prefetch));
   const Nanos margin = from_seconds(2 * step_s_.value()) + kMargin;
@@ -177,14 +179,12 @@ bool Prefetcher::begin(const Candidate& found, Nanos now) {
   Request turn;
   turn.spec.job = job.id;
   turn.spec.turn = job.turn + 1;
-  const bool fits =
-      kv_.try_admit_loading(turn, hits_, missing * kv_.block_size(), 0).fit == Fit::ok;
-  if (fits) {
-    submit(found, turn, hits_, now);
-  } else {
+  if (kv_.try_admit_loading(turn, hits_, missing * kv_.block_size(), 0).fit != Fit::ok) {
     refuse(job, KvReason::no_room, missing, found.use_at);
+    return false;
   }
-  return fits;
+  submit(found, turn, hits_, now);
+  return true;
 }
 
 void Prefetcher::submit(const Candidate& found, Request& turn, std::span<const BlockId> hits,
@@ -199,14 +199,13 @@ void Prefetcher::submit(const Candidate& found, Request& turn, std::span<const B
     host_.use(copies.back().slot, static_cast<int>(i), use);
   }
   host_.finish(job.contents, use);
-  fetch.loads = static_cast<int>(copies.size());
   fetch.contents.assign(job.contents.begin(), job.contents.begin() + std::ssize(turn.blocks));
   fetch.blocks = kv_.pin(turn);
   for (const BlockId block : fetch.blocks) ++kept_[index(block)];
   fetch.hits = static_cast<int>(hits.size());
   fetch.state = Fetch::State::moving;
   fetch.cancelled = false;
-  fetch.kept_when_there = !found.idle_link;
+  fetch.kept_when_there = !found.at_once || job.phase == JobPhase::back;
   fetch.awaited = false;
   fetch.use_at = found.use_at;
   // Queue times are predicted less well than tool times: allows a turn that has arrived twice the
@@ -217,7 +216,7 @@ void Prefetcher::submit(const Candidate& found, Request& turn, std::span<const B
   fetch.transfer =
       transfers_.submit({CopyDirection::load, Urgency::prefetch, found.use_at}, copies);
   ++job.num_fetches;
-  events_.add_due(KvEventKind::prefetch, found.idle_link ? KvReason::predicted : KvReason::deadline,
+  events_.add_due(KvEventKind::prefetch, found.at_once ? KvReason::predicted : KvReason::deadline,
                   job.next_turn(), static_cast<int>(copies.size()), found.use_at);
 }
 
@@ -255,13 +254,12 @@ void Prefetcher::take_over(PausedJob& job, const TransferDone& done, Nanos now) 
   for (const BlockId block : rest) --kept_[index(block)];
   kv_.unpin(rest);
   fetch.blocks.resize(landed);
-  const bool paused = job.phase == JobPhase::away || job.phase == JobPhase::back;
-  for (std::size_t i = job.cached.size(); paused && i < landed; ++i)
+  for (std::size_t i = job.cached.size(); paused(job.phase) && i < landed; ++i)
     victims_.watch(job, fetch.blocks[i]);
   fetch.state = Fetch::State::held;
   fetch.awaited = false;
   fetch.since = now;
-  if (!paused || fetch.cancelled || !fetch.kept_when_there) release(job);
+  if (!paused(job.phase) || fetch.cancelled || !fetch.kept_when_there) release(job);
 }
 
 /// What a token of the job's KV saves for each second in the host tier.

@@ -25,13 +25,19 @@ struct Scarcity {
   int running = 0;  // running requests, which wait during any recomputation
 };
 
-/// Predicts when jobs return and estimates what their KV is worth. The engine asks it, and decides
-/// when copies run and which blocks are evicted.
+/// When the KV of a job without a running turn is loaded.
+enum class LoadTime : std::uint8_t {
+  on_demand,  // when its turn is served
+  in_time,    // as late as it can be there before the turn is expected to be served
+  with_room,  // as soon as there is room; until its turn has arrived it may be evicted again
+};
+
+/// Says when jobs return and what their KV is worth. The engine asks it, and decides when copies
+/// run and which blocks are evicted.
 class PrefetchPolicy : public ReturnForecast {
  public:
-  /// Whether the job's return can be predicted. Otherwise its KV is loaded only on demand.
-  virtual bool can_predict(JobId job) const = 0;
-
+  /// Of a job whose tool runs, or whose next turn has arrived and waits.
+  virtual LoadTime load_time(JobId job, bool arrived) const = 0;
   /// Seconds to recompute the last `missing_tokens` tokens of a context of `context_tokens`.
   virtual double recompute_s(int context_tokens, int missing_tokens) const = 0;
   /// Request-seconds of delay saved by having the KV on the GPU. Loading does not pay at 0 or less.

@@ -43,7 +43,6 @@ PausedJob& Prefetcher::job_of(JobId id) {
 }
 
 void Prefetcher::begin_phase(PausedJob& job, JobPhase phase) {
-  const auto paused = [](JobPhase p) { return p == JobPhase::away || p == JobPhase::back; };
   if (paused(phase) && !paused(job.phase)) paused_.push_back(index(job.id));
   if (!paused(phase) && paused(job.phase)) std::erase(paused_, index(job.id));
   job.phase = phase;
@@ -74,7 +73,8 @@ bool Prefetcher::waits_for_fetch(Request& request, int gpu_tokens, Nanos now) {
   if (!wanted) return false;
   if (std::exchange(fetch.awaited, true)) return true;
   transfers_.raise(fetch.transfer, Urgency::demand, now);
-  events_.add(KvEventKind::prefetch, KvReason::late, job.next_turn(), fetch.loads);
+  events_.add(KvEventKind::prefetch, KvReason::late, job.next_turn(),
+              static_cast<int>(fetch.blocks.size()) - fetch.hits);
   return true;
 }
 
@@ -248,8 +248,7 @@ Prefetcher::Victim Prefetcher::victim_of(PausedJob& job, std::size_t place) {
 }
 
 bool Prefetcher::may_evict(const PausedJob& job) const {
-  const bool paused = job.phase == JobPhase::away || job.phase == JobPhase::back;
-  return paused && !job.cached.empty() && job.fetch.state == Fetch::State::none;
+  return paused(job.phase) && !job.cached.empty() && job.fetch.state == Fetch::State::none;
 }
 
 void Prefetcher::put_back(const Victim& victim) {

@@ -63,7 +63,7 @@ class Prefetcher final : public EvictionOrder {
     Nanos use_at;
     Nanos load_time;
     double density;  // worth per missing token
-    bool idle_link;  // loaded early because the link is idle
+    bool at_once;    // not as late as it can be: the link is idle, or the policy says so
   };
   /// Order of eviction: blocks with a copy on the host first, then the job that will be served
   /// last, then the job that paused first.

@@ -49,7 +49,8 @@ struct SchedulerState {
   }
   /// Frees the request's blocks, or keeps them until the steps in flight are over.
   void free_blocks(Request& request) {
-    fenced(request) ? late.push_back({launched, kv.take_blocks(request)}) : kv.release(request);
+    if (!fenced(request)) return kv.release(request);
+    late.push_back({launched, kv.take_blocks(request)});
   }
   /// A step that computes something is over.
   void on_applied();

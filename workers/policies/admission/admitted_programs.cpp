@@ -11,8 +11,11 @@ using Phase = Program::Phase;
 
 AdmittedPrograms::AdmittedPrograms(std::unique_ptr<AdmissionRule> rule,
                                    std::unique_ptr<engine::QueueOrder> served,
-                                   std::unique_ptr<engine::QueueOrder> held)
-    : rule_(std::move(rule)), served_(std::move(served)), held_(std::move(held)) {}
+                                   std::unique_ptr<engine::QueueOrder> held, int block_size)
+    : rule_(std::move(rule)),
+      served_(std::move(served)),
+      held_(std::move(held)),
+      block_size_(block_size) {}
 
 void AdmittedPrograms::push(Request& request) {
   now_ = std::max(now_, request.spec.arrival);
@@ -27,6 +30,7 @@ void AdmittedPrograms::push(Request& request) {
     admitted = program.admitted;
   }
   set_tokens(job, request.num_tokens());
+  note_context(request);
   move(request, admitted ? Place::queued : Place::held);
   (admitted ? served_ : held_)->push(request);
   decide(false);
@@ -63,11 +67,14 @@ void AdmittedPrograms::on_turn_end(const Request& request, Nanos now) {
   move(request, Place::none);
   Job& job = job_of(request);
   set_tokens(job, request.num_tokens());
+  note_context(request);
   const bool aborted = request.status == engine::RequestStatus::aborted;
   if (aborted || request.spec.last_turn) {
     const auto member = members_.find(request.spec.job);
     if (member == members_.end()) {
       set_tokens(job, 0);  // a subagent
+      if (const auto root = members_.find(job.root); root != members_.end())
+        root->second.contexts.erase(request.spec.job);
     } else {
       if (!aborted) rule_->on_end(member->second.program);
       members_.erase(member);
@@ -93,13 +100,45 @@ void AdmittedPrograms::set_tokens(Job& job, int tokens) {
   job.tokens = tokens;
 }
 
+/// The hashes of its full blocks.
+void AdmittedPrograms::note_context(const Request& request) {
+  if (block_size_ == 0) return;
+  const auto member = members_.find(job_of(request).root);
+  if (member == members_.end()) return;
+  const auto known = request.block_hashes();
+  const auto full = static_cast<std::size_t>(request.num_tokens() / block_size_);
+  const auto blocks = known.first(std::min(known.size(), full));
+  member->second.contexts[request.spec.job].assign(blocks.begin(), blocks.end());
+}
+
+/// A prefix that several contexts have counts for the first of them: of programs that are admitted
+/// or in the engine, and then of the others as they are listed.
+void AdmittedPrograms::count_common_once(const std::vector<Program*>& all) const {
+  std::vector<std::span<const engine::BlockHash>> counted;
+  for (const bool first : {true, false})
+    for (Program* program : all) {
+      if ((program->admitted || program->in_engine()) != first) continue;
+      program->tokens = 0;
+      for (const auto& [job, context] : members_.at(program->root).contexts) {
+        std::size_t common = 0;
+        // A block's hash is that of all before it, too.
+        for (const auto& other : counted)
+          while (common < std::min(other.size(), context.size()) &&
+                 other[common] == context[common])
+            ++common;
+        program->tokens += jobs_[index(job)].tokens - static_cast<int>(common) * block_size_;
+        counted.emplace_back(context);
+      }
+    }
+}
+
 void AdmittedPrograms::move(const Request& request, Place to) const {
   Job& job = job_of(request);
   const Place from = std::exchange(job.place, to);
   num_running_ += (to == Place::running ? 1 : 0) - (from == Place::running ? 1 : 0);
   const auto found = members_.find(job.root);
   if (found == members_.end()) return;  // a subagent that outlives its program
-  auto& [program, turns] = found->second;
+  auto& [program, turns, contexts] = found->second;
   --turns[static_cast<std::size_t>(from)];
   ++turns[static_cast<std::size_t>(to)];
   const auto any = [&](Place place) { return turns[static_cast<std::size_t>(place)] > 0; };
@@ -117,6 +156,7 @@ std::vector<Program*> AdmittedPrograms::programs() const {
     all.push_back(&members_.at(held->spec.job).program);
   for (auto& [root, member] : members_)
     if (!member.program.held()) all.push_back(&member.program);
+  if (block_size_ > 0) count_common_once(all);
   return all;
 }
 

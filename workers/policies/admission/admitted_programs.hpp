@@ -14,9 +14,10 @@ namespace policies {
 /// held back.
 class AdmittedPrograms final : public engine::QueueOrder {
  public:
-  /// `served` and `held` are two orders of one kind.
+  /// `served` and `held` are two orders of one kind. Where `block_size` is not 0, what contexts
+  /// have in common in blocks of that many tokens counts once.
   AdmittedPrograms(std::unique_ptr<AdmissionRule> rule, std::unique_ptr<engine::QueueOrder> served,
-                   std::unique_ptr<engine::QueueOrder> held);
+                   std::unique_ptr<engine::QueueOrder> held, int block_size);
 
   void push(engine::Request& request) override;
   void push_preempted(engine::Request& request) override;
@@ -59,10 +60,13 @@ class AdmittedPrograms final : public engine::QueueOrder {
   struct Member {
     Program program;
     std::array<int, 4> turns{};  // by place, subagents' included
+    std::map<engine::JobId, std::vector<engine::BlockHash>> contexts{};  // where block_size_ > 0
   };
 
   Job& job_of(const engine::Request& request) const;
   void set_tokens(Job& job, int tokens);
+  void note_context(const engine::Request& request);
+  void count_common_once(const std::vector<Program*>& all) const;
   void move(const engine::Request& request, Place to) const;
   std::vector<Program*> programs() const;
   void decide(bool timer) const;
@@ -74,6 +78,7 @@ class AdmittedPrograms final : public engine::QueueOrder {
 
   std::unique_ptr<AdmissionRule> rule_;
   std::unique_ptr<engine::QueueOrder> served_, held_;
+  int block_size_;
   engine::Nanos now_{0}, next_timer_{0};
   // When a turn has ended, the rule decides at the next query: a turn that arrives before it, at
   // the same time, is ahead of those that were held back.

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "workers/policies/admission/factory.hpp"
+#include "workers/policies/admission/shared_prefixes.hpp"
 
 namespace policies {
 namespace {
@@ -115,7 +116,7 @@ class Thunder final : public AdmissionRule {
 
 }  // namespace
 
-Declared thunder_admission_declares() { return {.parameters = {kPeriod}}; }
+Declared thunder_admission_declares() { return {.parameters = {kPeriod, kSharedPrefixes}}; }
 
 std::unique_ptr<AdmissionRule> make_thunder_admission(const AdmissionConfig& config) {
   return std::make_unique<Thunder>(config.pool_tokens,

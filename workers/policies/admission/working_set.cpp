@@ -3,13 +3,17 @@
 // the program that came last is paused while its tool runs. What is expected of a program is its
 // context after one more turn (horizon one_turn), the mean context at the end of programs
 // (mean_end), or its own last context as the client says it
-// (hint; where it says nothing, one_turn).
+// (hint; where it says nothing, one_turn). A program whose first turn has been held back for
+// first_wait_s is a guest: it is served that turn whatever the room, and then waits like the
+// others.
 #include <algorithm>
 #include <memory>
 #include <ranges>
+#include <set>
 
 #include "workers/engine/base/errors.hpp"
 #include "workers/policies/admission/factory.hpp"
+#include "workers/policies/admission/shared_prefixes.hpp"
 
 namespace policies {
 namespace {
@@ -29,23 +33,40 @@ constexpr Parameter kHorizon = {
         "The context that is expected of a program: after one more turn, the mean of "
         "programs that have ended, or its own last one as the client says it (hint)."};
 
+constexpr Parameter kFirstWait = {
+    .name = "first_wait_s",
+    .least = 0,
+    .most = 1e6,
+    .fallback = 1e6,
+    .neutral = "1000000",
+    .unit = "s",
+    .says = "A first turn that has been held back this long is served whatever the room."};
+
 class WorkingSet final : public AdmissionRule {
  public:
   explicit WorkingSet(const AdmissionConfig& config)
       : config_(config),
         share_(value_of(kPoolShare, config.parameters)),
+        first_wait_(engine::from_seconds(value_of(kFirstWait, config.parameters))),
         told_(word_of(kHorizon, config.parameters) == "hint"),
         mean_end_(word_of(kHorizon, config.parameters) == "mean_end") {
     if (told_ && !config.last_context)
       throw engine::InputError("policy.horizon \"hint\" needs the length of each job");
   }
 
-  void on_change(Programs programs, Nanos) override {
+  void on_change(Programs programs, Nanos now) override {
+    for (Program* p : programs) {
+      if (guests_.erase(p->root) > 0) p->admitted = false;  // its turn stays in the engine
+      if (!p->held() || p->turns > 1 || now - p->since < first_wait_) continue;
+      p->admitted = true;
+      guests_.insert(p->root);
+    }
     const double growth = growth_per_turn(programs);
     double expected = 0;
     for (const Program* p : programs)
       if (p->admitted || p->in_engine()) expected += need(*p, growth);
     for (Program* p : programs) {
+      if (guests_.contains(p->root)) continue;
       if (!p->held() || expected + need(*p, growth) > share_ * config_.pool_tokens) break;
       p->admitted = true;
       expected += need(*p, growth);
@@ -92,14 +113,18 @@ class WorkingSet final : public AdmissionRule {
   }
 
   AdmissionConfig config_;
-  double share_;          // of the pool, for contexts as they are expected
-  bool told_, mean_end_;  // what is expected
+  double share_;  // of the pool, for contexts as they are expected
+  Nanos first_wait_;
+  std::set<engine::JobId> guests_;  // until the next decision
+  bool told_, mean_end_;            // what is expected
   double ended_ = 0, ended_tokens_ = 0, ended_turns_ = 0;
 };
 
 }  // namespace
 
-Declared working_set_admission_declares() { return {.parameters = {kPoolShare, kHorizon}}; }
+Declared working_set_admission_declares() {
+  return {.parameters = {kPoolShare, kHorizon, kFirstWait, kSharedPrefixes}};
+}
 
 std::unique_ptr<AdmissionRule> make_working_set_admission(const AdmissionConfig& config) {
   return std::make_unique<WorkingSet>(config);

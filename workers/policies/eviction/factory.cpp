@@ -8,7 +8,8 @@
   TUNABLE(slru)                               \
   TUNABLE(tail_lru)                           \
   TUNABLE(retention_priority)                 \
-  RULE(cost_aware)
+  RULE(cost_aware)                            \
+  RULE(session_close)
 
 namespace policies {
 

@@ -54,9 +54,10 @@ class PluginPrefetch final : public engine::PrefetchPolicy {
 
   void on_arrival(const Request& request) override { plugin_->arrived(request); }
   void on_turn_finish(const Request& request, Nanos now) override { plugin_->ended(request, now); }
-  bool can_predict(JobId job) const override {
-    return table_.can_predict == nullptr ||
-           plugin_->ask("can_predict", table_.can_predict, index(job)) != 0;
+  engine::LoadTime load_time(JobId job, bool arrived) const override {
+    const bool predicted = arrived || table_.can_predict == nullptr ||
+                           plugin_->ask("can_predict", table_.can_predict, index(job)) != 0;
+    return predicted ? engine::LoadTime::in_time : engine::LoadTime::on_demand;
   }
   Nanos returns_by(JobId job, double probability, Nanos now) const override {
     const std::int64_t at =

@@ -1,0 +1,31 @@
+#!/usr/bin/env python3
+"""Writes a trace (docs/traces.md) of programs that share the first tokens of their prompts.
+
+    shared_prefix.py PROGRAMS TOKENS OUT.jsonl
+
+Each program has ten turns: 2,000 to 3,500 tokens of its own behind the shared ones, then 400 to 1,000 more a turn, answers of 100 to 300 tokens, tools of 1 s.
+"""
+import json
+import random
+import sys
+
+programs, shared, out = int(sys.argv[1]), int(sys.argv[2]), sys.argv[3]
+draw = random.Random(42)
+jobs, prompt_tokens, answer_tokens = [], 0, 0
+for number in range(programs):
+    turns, context = [], 0
+    for turn in range(10):
+        own = draw.randint(2000, 3500) if turn == 0 else draw.randint(400, 1000)
+        answer = draw.randint(100, 300)
+        first = turn == 0
+        prompt = [["shared", shared, "system"]] * (shared > 0) * first + [[f"{number} {turn}", own]]
+        context += own + shared * first
+        prompt_tokens += context
+        context += answer
+        answer_tokens += answer
+        turns.append({"prompt": prompt, "answer": [[None, answer]], "tool": "tool", **({} if first else {"extends": turn - 1, "gap_s": 1})})
+    jobs.append({"job": str(number), "turns": turns})
+counts = {"jobs": programs, "turns": 10 * programs, "prompt_tokens": prompt_tokens, "answer_tokens": answer_tokens, "arrivals": 0, "gaps": 9 * programs, "starts": 0}
+with open(out, "w") as file:
+    for line in [{"kvsweep_trace": 1, "converter": "shared_prefix", "counts": counts}, *jobs]:
+        file.write(json.dumps(line) + "\n")
