@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <set>
 
 #include "analysis/compare/groups.hpp"
 #include "analysis/compare/labels.hpp"
@@ -56,27 +55,6 @@ ComparisonReport empty_report(std::span<const ConfiguredCell> cells,
     if (figure != nullptr) report.unit = figure->unit;
   }
   return report;
-}
-
-std::set<std::string> values_of(std::span<const RepeatGroup> groups, std::size_t key) {
-  std::set<std::string> values;
-  for (const RepeatGroup& group : groups) values.insert(group.texts[key]);
-  return values;
-}
-
-bool have_common(const std::set<std::string>& a, const std::set<std::string>& b) {
-  return std::ranges::any_of(a, [&](const std::string& value) { return b.contains(value); });
-}
-
-/// The policy as the sweep names it, without what an assignment changed in it.
-std::string policy_name(const RepeatGroup& group) {
-  return shown(group.repeats.front()->written("policy"));
-}
-
-std::set<std::string> policy_names(std::span<const RepeatGroup> groups) {
-  std::set<std::string> names;
-  for (const RepeatGroup& group : groups) names.insert(policy_name(group));
-  return names;
 }
 
 void require_keys(std::span<const ConfiguredCell> cells, const std::vector<std::string>& by) {
@@ -172,38 +150,6 @@ ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
     report.rows.back().over = label.text();
   }
   require_rows(report, "no two cells differ in " + compared + " and agree in the rest");
-  return report;
-}
-
-ComparisonReport compare_archives(std::span<const ConfiguredCell> a,
-                                  std::span<const ConfiguredCell> b,
-                                  const CompareQuestion& question) {
-  require_keys(a, question.by);
-  require_keys(b, question.by);
-  const auto bases = groups_by(a, question.by), others = groups_by(b, question.by);
-  std::vector<bool> counts;
-  for (std::size_t key = 0; key < question.by.size(); ++key)
-    counts.push_back(have_common(values_of(bases, key), values_of(others, key)));
-  const auto policy =
-      static_cast<std::size_t>(std::ranges::find(question.by, "policy") - question.by.begin());
-  const bool by_name = policy < counts.size() && !counts[policy] &&
-                       have_common(policy_names(bases), policy_names(others));
-  ComparisonReport report = empty_report(b, question);
-  for (const RepeatGroup& other : others) {
-    const auto found = std::ranges::find_if(bases, [&](const RepeatGroup& base) {
-      return is_partner(base, other, counts) &&
-             (!by_name || policy_name(base) == policy_name(other));
-    });
-    if (found == bases.end()) {
-      ++report.without_partner;
-      continue;
-    }
-    report.rows.push_back(compare_groups(*found, other, question));
-    report.rows.back().over = "first archive";
-    for (std::size_t key = 0; key < counts.size(); ++key)
-      if (!counts[key]) report.rows.back().over += ": " + shown(found->at[key]);
-  }
-  require_rows(report, "no cell of the second archive has a counterpart in the first");
   return report;
 }
 

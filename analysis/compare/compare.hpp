@@ -46,14 +46,6 @@ struct ComparisonReport {
 ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
                                 const CompareQuestion& question);
 
-/// Ratios of the cells of `b` to those of `a` with equal named keys. A named key of which no value
-/// occurs in both archives is what they are compared by, so it need not be equal; of policies that
-/// a setting changed, the names that the sweep gives them must be. One that the cell of `a` lacks
-/// matches any value. Throws CompareError.
-ComparisonReport compare_archives(std::span<const ConfiguredCell> a,
-                                  std::span<const ConfiguredCell> b,
-                                  const CompareQuestion& question);
-
 /// The axes of these cells, policy first.
 std::vector<std::string> axes_to_compare(std::span<const ConfiguredCell> cells);
 

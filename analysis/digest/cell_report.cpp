@@ -7,7 +7,6 @@
 
 #include "analysis/digest/statistics.hpp"
 #include "analysis/text/escape.hpp"
-#include "analysis/text/json.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
@@ -17,20 +16,6 @@ std::optional<sweep::Value> parameter(const sweep::Cell& cell, const std::string
   const auto found = cell.params.find(name);
   if (found == cell.params.end()) return std::nullopt;
   return found->second.value;
-}
-
-Json json_of(const CellReport& cell) {
-  Json axes = Json::object(), figures = Json::object(), notes = Json::object();
-  for (const auto& [name, value] : cell.axes)
-    axes[name] = std::visit([](const auto& each) { return Json(each); }, value);
-  for (const sweep::Figure& figure : cell.figures)
-    figures[figure.name.text()] = {{"value", figure.value}, {"unit", figure.unit.text()}};
-  for (const sweep::Note& note : cell.notes) notes[note.name.text()] = note.text;
-  return {{"index", cell.index},   {"key", cell.key},
-          {"label", cell.label},   {"status", sweep::to_text(cell.status)},
-          {"reason", cell.reason}, {"axes", axes},
-          {"repeat", cell.repeat}, {"seed", cell.seed},
-          {"figures", figures},    {"notes", notes}};
 }
 
 using Align = TextTable::Align;
@@ -256,11 +241,6 @@ double figure_value(const CellReport& report, std::string_view name) {
     if (figure.name == name) return figure.value;
   }
   return sweep::kNotObserved;
-}
-
-void write_cells_jsonl(std::span<const CellReport> cells, std::ostream& out) {
-  for (const CellReport& cell : cells) write_line(json_of(cell), out);
-  flush_checked(out);
 }
 
 void print_summary(std::span<const CellReport> cells, std::ostream& out) {

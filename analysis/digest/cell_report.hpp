@@ -31,10 +31,6 @@ CellReport report_of(const sweep::Cell& cell, const std::string& key, const std:
 /// The value of this figure; NaN if the cell has no figure of this name.
 double figure_value(const CellReport& report, std::string_view name);
 
-/// Writes one line of JSON per cell: index, key, label, status, reason, axes, repeat, seed, figures
-/// with value and unit, notes. Throws std::system_error when a write fails.
-void write_cells_jsonl(std::span<const CellReport> cells, std::ostream& out);
-
 /// Prints a row per cell: index in the plan, policy, jps and the axes that vary, then the main
 /// figures. Status and reason are shown if some cell is not ok. With repeats, a second table has
 /// the means over the repeats that are ok. Excluded cells are in neither table: a line for each

@@ -2,19 +2,9 @@
 
 #include <ostream>
 
-#include "analysis/text/new_file.hpp"
 #include "analysis/trace/names.hpp"
 
 namespace analysis {
-
-void write_trace(const sweep::CellResult& result, const std::filesystem::path& prefix) {
-  NewFile steps(prefix.string() + ".steps.jsonl"), events(prefix.string() + ".events.jsonl"),
-      requests(prefix.string() + ".requests.jsonl");
-  steps.fill([&](std::ostream& out) { write_steps(result, out); });
-  events.fill([&](std::ostream& out) { write_events(result, out); });
-  requests.fill([&](std::ostream& out) { write_requests(result, out); });
-  for (NewFile* file : {&steps, &events, &requests}) file->commit();
-}
 
 void write_events(const sweep::CellResult& result, std::ostream& out) {
   const TurnNames names(result);

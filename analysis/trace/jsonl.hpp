@@ -1,5 +1,4 @@
 #pragma once
-#include <filesystem>
 #include <iosfwd>
 
 #include "sweeps/tables/result.hpp"
@@ -34,9 +33,5 @@ void write_events(const sweep::CellResult& result, std::ostream& out);
 
 /// A request record for every turn in order of their ends, then a job record for every job.
 void write_requests(const sweep::CellResult& result, std::ostream& out);
-
-/// Writes <prefix>.steps.jsonl, <prefix>.events.jsonl and <prefix>.requests.jsonl, all complete or
-/// none. Throws std::system_error, which names the file that cannot be written.
-void write_trace(const sweep::CellResult& result, const std::filesystem::path& prefix);
 
 }  // namespace analysis

@@ -7,14 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "analysis/claims/claims.hpp"
 #include "analysis/compare/config.hpp"
-#include "driver/bundle/expected.hpp"
 #include "driver/bundle/manifest.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
-#include "driver/command_line/options.hpp"
-#include "driver/version.hpp"
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/upkeep/check.hpp"
@@ -26,7 +22,6 @@ namespace fs = std::filesystem;
 
 /// What results are bound and judged by, of the folder sweeps/.
 constexpr const char* kJudgedBy[] = {"gpus", "models", "policies", "claims", "published"};
-constexpr double kTolerance = 1e-9;
 
 void write(const fs::path& file, const std::string& text) {
   fs::create_directories(file.parent_path());
@@ -59,7 +54,7 @@ std::string cells_text(const sweep::ArchiveReader& reader) {
   return text;
 }
 
-/// The command of each run, and the seconds that the cells took their workers.
+/// The command of each run.
 std::string commands_text(const sweep::ArchiveReader& reader) {
   std::set<std::string> commands;
   for (const sweep::Column& column : reader.provenance().columns)
@@ -71,34 +66,24 @@ std::string commands_text(const sweep::ArchiveReader& reader) {
   return text.empty() ? "-" : text;
 }
 
-double minutes_of(const sweep::ArchiveReader& reader) {
-  double seconds = 0;
-  for (const sweep::CellRecord& cell : reader.cells())
-    for (const sweep::Figure& figure : cell.figures)
-      if (figure.name == "wall_s") seconds += figure.value;
-  return seconds / 60;
-}
-
 std::string readme(const fs::path& bundle) {
-  std::string text =
-      "# Results, to be judged again\n\nPacked by kvsweep " + std::string(kVersion) + " (" +
-      kCommit +
-      ").\n\n    kvsweep verify .        # fifteen minutes at most, without a GPU\n\n`verify` "
-      "checks every digest and archive, computes the figures and verdicts of `expected/` again, "
-      "and "
-      "runs cells of the simulator again, as many as its time allows. It says which cells would "
-      "need a GPU.\n\n| archive | cells with a result | made by | minutes of workers |\n"
-      "|---|---|---|---|\n";
-  for (const fs::path& each : archives_of(bundle)) {
-    const sweep::ArchiveReader reader(each.string());
-    char minutes[32];
-    std::snprintf(minutes, sizeof minutes, "%.1f", minutes_of(reader));
-    text += "| archives/" + each.filename().string() + " | " + cells_text(reader) + " | " +
-            commands_text(reader) + " | " + minutes + " |\n";
+  std::string text = "# Results, to be judged again\n\nPacked by kvsweep " + this_version() +
+                     R"(.
+
+    kvsweep verify .        # fifteen minutes at most, without a GPU
+
+`verify` checks every digest and archive, judges the claims of `expected/claims.csv` again, and runs
+cells of the simulator again, as many as its time allows. It says which cells would need a GPU.
+
+| archive | cells with a result | made by |
+|---|---|---|
+)";
+  for (const std::string& each : archives_of(bundle)) {
+    const sweep::ArchiveReader reader(each);
+    text += "| archives/" + fs::path(each).filename().string() + " | " + cells_text(reader) +
+            " | " + commands_text(reader) + " |\n";
   }
-  return text +
-         "\nClaims and their verdicts over all of these: `expected/claims.csv`, or `kvsweep "
-         "claims archives/*.h5 --profiles sweeps`.\n";
+  return text;
 }
 
 void fill(const std::vector<std::string>& archives, const fs::path& sweeps,
@@ -107,13 +92,9 @@ void fill(const std::vector<std::string>& archives, const fs::path& sweeps,
   for (const char* folder : kJudgedBy)
     if (fs::exists(sweeps / folder))
       fs::copy(sweeps / folder, bundle / "sweeps" / folder, fs::copy_options::recursive);
-  for (const auto& [name, text] : outputs_of(bundle)) write(bundle / "expected" / name, text);
+  write(bundle / "expected/claims.csv", claims_of(bundle));
   write(bundle / "README.md", readme(bundle));
-  Manifest manifest;
-  manifest.program = std::string(kVersion) + " (" + kCommit + ')';
-  manifest.tolerance = kTolerance;
-  manifest.files = files_of(bundle);
-  write(bundle / kManifestFile, to_toml(manifest));
+  write(bundle / kManifestFile, to_toml({this_version(), files_of(bundle)}));
 }
 
 /// Writes a folder that another machine can judge again: the archives, the profiles, claims and

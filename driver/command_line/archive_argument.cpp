@@ -93,40 +93,23 @@ sweep::ArchiveReader open_archive(const std::string& path) {
   return std::move(*opened);
 }
 
-std::vector<std::vector<analysis::ConfiguredCell>> selected_of_all(
-    const std::vector<const std::vector<sweep::CellRecord>*>& archives, const CellChoice& choice) {
-  std::vector<std::vector<analysis::ConfiguredCell>> all;
-  std::vector<sweep::Cell> plain;
-  for (const auto* cells : archives) {
-    all.emplace_back(cells->begin(), cells->end());
-    for (const analysis::ConfiguredCell& cell : all.back()) plain.push_back(as_cell(cell));
-  }
-  const sweep::Selection selection(plain, choice.only, choice.skip, analysis::read_label);
-  auto at = plain.begin();
-  for (std::vector<analysis::ConfiguredCell>& cells : all)
-    std::erase_if(cells, [&](const auto&) { return !selection.contains(*at++); });
-  return all;
-}
-
 std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::CellRecord>& cells,
                                                      const CellChoice& choice) {
-  return selected_of_all({&cells}, choice).front();
-}
-
-std::vector<std::vector<analysis::ConfiguredCell>> selected_of_archives(
-    const std::vector<sweep::ArchiveReader*>& archives, const CellChoice& choice) {
-  std::vector<const std::vector<sweep::CellRecord>*> records;
-  for (const sweep::ArchiveReader* archive : archives) records.push_back(&archive->cells());
-  auto all = selected_of_all(records, choice);
-  for (std::size_t i = 0; i < all.size(); ++i)
-    for (analysis::ConfiguredCell& cell : all[i])
-      analysis::derive_figures(cell, *archives[i], cell.record->index);
-  return all;
+  std::vector<analysis::ConfiguredCell> chosen(cells.begin(), cells.end());
+  std::vector<sweep::Cell> plain;
+  for (const analysis::ConfiguredCell& cell : chosen) plain.push_back(as_cell(cell));
+  const sweep::Selection selection(plain, choice.only, choice.skip, analysis::read_label);
+  auto at = plain.begin();
+  std::erase_if(chosen, [&](const auto&) { return !selection.contains(*at++); });
+  return chosen;
 }
 
 std::vector<analysis::ConfiguredCell> selected_cells(sweep::ArchiveReader& archive,
                                                      const CellChoice& choice) {
-  return selected_of_archives({&archive}, choice).front();
+  std::vector<analysis::ConfiguredCell> chosen = selected_cells(archive.cells(), choice);
+  for (analysis::ConfiguredCell& cell : chosen)
+    analysis::derive_figures(cell, archive, cell.record->index);
+  return chosen;
 }
 
 int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word) {

@@ -26,12 +26,6 @@ std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::Ce
 /// Adds figures that the archive does not have: analysis::derive_figures().
 std::vector<analysis::ConfiguredCell> selected_cells(sweep::ArchiveReader& archive,
                                                      const CellChoice& choice);
-/// Selects from several archives: keys and values need to be those of a cell of any of them.
-std::vector<std::vector<analysis::ConfiguredCell>> selected_of_all(
-    const std::vector<const std::vector<sweep::CellRecord>*>& archives, const CellChoice& choice);
-std::vector<std::vector<analysis::ConfiguredCell>> selected_of_archives(
-    const std::vector<sweep::ArchiveReader*>& archives, const CellChoice& choice);
-
 /// The row that CELL names: a plan index, the first 8 or more hex digits of a key, or a label.
 /// Throws UsageError when no cell or more than one is meant.
 int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word);

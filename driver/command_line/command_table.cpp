@@ -44,7 +44,6 @@ const Option kOptions[] = {
      "without mpirun, the cells on sim that run at once; by default one a processor core"},
     {"as-sku", &Options::as_sku, "SKU", "the workers are exactly this GPU (sim, cpu)"},
     {"fake-device", &Options::fake_device, "NAME,MiB", "the device that the workers find"},
-    {"jsonl", &Options::jsonl, "DIR", "writes the trace of each cell that ran as JSON lines"},
     {"job", &Options::job, "J", "a job, by its id or its number from 0"},
     {"turn", &Options::turn, "T", "a turn of the job, counted from 1"},
     {"check", &Options::check, "",
@@ -96,13 +95,12 @@ const Option kOptions[] = {
      "a profile of slurm/clusters (generic), or a file NAME.toml"},
     {"account", &Options::account, "ACCOUNT", "the account to charge"},
     {"qos", &Options::qos, "QOS", "quality of service; by default the cluster profile's"},
-    {"gpus", &Options::gpus, "N", "GPUs of each job (1); with --array tasks at once (all)"},
+    {"gpus", &Options::gpus, "N", "GPUs of each job (1)"},
     {"time", &Options::time, "TIME",
      "time limit of a run, as Slurm has it: 90, 1:30:00, 1-12 (days-hours); by default the "
      "estimate of plan with a reserve"},
     {"launch", &Options::launch, "COMMAND", "what starts the runs, as \"mpirun -n 8\""},
     {"launcher", &Options::launcher, "mpirun", "or srun"},
-    {"array", &Options::array, "", "a job array, one cell a task"},
     {"smoke", &Options::smoke, "",
      "for a new cluster: of each SKU the cell that takes about two minutes, whose job drains and "
      "requeues itself once"},

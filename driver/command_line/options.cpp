@@ -143,10 +143,6 @@ void read_environment(Options& options) {
   }
   const std::string ranks = variable("OMPI_COMM_WORLD_SIZE");
   options.on_one_host = !ranks.empty() && ranks == variable("OMPI_COMM_WORLD_LOCAL_SIZE");
-  for (const char* rank : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK"}) {
-    const std::string text = variable(rank);
-    options.drives = options.drives && (text.empty() || text == "0");
-  }
   for (const char* tasks :
        {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "SLURM_STEP_NUM_TASKS", "SLURM_NTASKS"}) {
     if (variable(tasks).empty()) continue;
@@ -160,8 +156,6 @@ void read_environment(Options& options) {
   const fs::path caches = variable("XDG_CACHE_HOME");  // XDG Base Directory Specification
   if (!caches.empty() || !home.empty())
     options.cache = (caches.empty() ? home / ".cache" : caches) / "kvsweep";
-  const std::string scratch = variable("TMPDIR");
-  options.scratch = scratch.empty() ? "/tmp" : scratch;
   if (options.profiles.empty()) options.profiles = variable("KVSWEEP_PROFILES");
   if (options.profiles.empty()) options.profiles = default_profiles();
 }

@@ -24,10 +24,8 @@ struct Surroundings {
   bool in_mpi_job = false;               // launched by mpirun or srun
   bool on_one_host = false;              // all ranks of that job, as far as its launcher says
   int tasks = 1;                         // copies of this process, as far as its launcher says
-  bool drives = true;                    // as far as the launcher says before MPI is up
   std::optional<std::int64_t> end_time;  // Unix time at which SLURM ends the job
   std::string slurm_job;                 // empty outside SLURM
-  std::filesystem::path scratch;         // $TMPDIR, for what `report` draws
   std::filesystem::path cache;           // what is measured once a machine; empty: nowhere
   std::filesystem::path profiles;        // folder with gpus/, models/, policies/ and experiments/
   bool profiles_given = false;    // other than the program's own, so that jobs need to be told
@@ -63,7 +61,6 @@ struct RunOptions {
   std::optional<double> cell_timeout_s, time_limit_s;
   std::optional<int> workers;  // processes of this machine that run cells on sim
   std::optional<std::string> as_sku, fake_device;
-  std::optional<std::filesystem::path> jsonl;
 };
 
 struct TraceOptions {
@@ -77,8 +74,7 @@ struct SubmitOptions {
   std::string cluster = "generic";  // a profile of clusters/, or a .toml file
   std::string launcher = "mpirun";  // or "srun"
   std::optional<std::string> account, qos, time;
-  std::optional<int> gpus;  // of one SKU's job, by default 1; of an array, tasks at once
-  bool array = false;       // one cell a task
+  std::optional<int> gpus;  // of one SKU's job, by default 1
   bool smoke = false;       // one cell a SKU, drained and requeued on purpose
   bool print = false;       // scripts to standard output, nothing is written
   bool go = false;          // hand the scripts to sbatch

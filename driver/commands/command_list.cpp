@@ -11,9 +11,9 @@ constexpr Subcommand kCommands[] = {
     {"bench", bench, "bench sim|gpu [SWEEP.toml]", "measures the simulator, or this machine's GPU",
      1, 2, "repeats json set lengths profiles"},
     {"bound", bound, "bound SWEEP.toml | A.h5",
-     "prints the mean completion time that no policy can beat, and with --archive, or for an "
-     "archive alone, how far from it each policy is; on sim",
-     1, 1, "backend archive set only skip cell profiles"},
+     "prints the mean completion time that no policy can beat, on sim; for an archive also how far "
+     "from it each policy is",
+     1, 1, "backend set only skip cell profiles"},
     {"capacity", capacity, "capacity SWEEP.toml --slo LIMITS",
      "searches the largest load that each GPU, policy and host memory serves within limits, with "
      "what binds and what it costs",
@@ -27,8 +27,8 @@ constexpr Subcommand kCommands[] = {
      "judges published claims by the cells of archives: reproduced, not reproduced, undecided, or "
      "assumed by the model",
      1, kManyArchives, "set format profiles"},
-    {"compare", compare, "compare A.h5 [B.h5]",
-     "prints the ratios of a figure between cells that differ only in the named keys", 1, 2,
+    {"compare", compare, "compare A.h5",
+     "prints the ratios of a figure between cells that differ only in the named keys", 1, 1,
      "by metric base only skip format"},
     {"completion", completion, "completion bash|zsh",
      "prints a script that completes commands, options and the keys of --set: eval \"$(kvsweep "
@@ -57,7 +57,7 @@ constexpr Subcommand kCommands[] = {
     {"keys", keys, "keys [WORD]",
      "prints the keys of a sweep file, or those that contain a word: default, allowed values, "
      "condition under which a key counts, and meaning",
-     0, 1, "json format"},
+     0, 1, "format"},
     {"merge", merge, "merge A.h5 [B.h5...] -o C.h5",
      "joins archives of the same sweep file in a new one", 1, kManyArchives, "output,o"},
     {"new", new_policy, "new policy NAME",
@@ -74,14 +74,14 @@ constexpr Subcommand kCommands[] = {
      "json profiles"},
     {"policies", policies, "policies [NAME]",
      "prints the named policies, or the parameters of one of them with their values", 0, 1,
-     "json profiles"},
+     "profiles"},
     {"report", report, "report A.h5 [B.h5...] -o DIR",
      "writes a page, DIR/index.html: tables, figures, claims and missing cells", 1, kManyArchives,
      "bound set output,o profiles"},
     {"run", run, "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
      "backend archive record resume fresh no-prev retry-quarantined wait wait-space set "
      "policy-plugin only skip cell workers cell-timeout time-limit node-memory-gib as-sku "
-     "fake-device jsonl profiles"},
+     "fake-device profiles"},
     {"salvage", salvage, "salvage A.h5 -o B.h5",
      "saves the intact results of a damaged archive, of its previous version (A.h5.prev) and of "
      "results not yet merged (A.h5.d) in a new archive, and lists what is lost",
@@ -90,7 +90,7 @@ constexpr Subcommand kCommands[] = {
      "prints the progress of a run: cells done, running, left, failed", 1, 1, "watch json"},
     {"submit", submit, "submit SWEEP.toml --sku SKU[,SKU] --archive DIR/A.h5",
      "writes a SLURM job for each GPU of a sweep and one that merges their archives", 1, 1,
-     "sku archive record cluster account qos gpus time launcher array smoke print go backend set "
+     "sku archive record cluster account qos gpus time launcher smoke print go backend set "
      "only skip profiles"},
     {"table", table, "table A.h5",
      "prints a figure by arrival rate and policy for each GPU, beside published values", 1, 1,

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <iostream>
 
-#include "analysis/text/json.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 
@@ -41,25 +40,6 @@ struct InWords {
   std::string operator()(const worker::FilePath&) const { return "path of a file"; }
   std::string operator()(const worker::FolderPath&) const { return "path of a folder"; }
 };
-
-const char* type_name(const worker::KeyType& type) {
-  constexpr const char* kNames[] = {"boolean", "integer", "number", "text",
-                                    "choice",  "profile", "file",   "folder"};
-  return kNames[type.index()];
-}
-
-const char* default_kind(Default::Kind kind) {
-  constexpr const char* kNames[] = {"required", "optional", "value", "computed"};
-  return kNames[static_cast<std::size_t>(kind)];
-}
-
-void add_range(analysis::Json& line, const worker::KeyType& type) {
-  if (const auto* whole = std::get_if<worker::Whole>(&type))
-    line.update({{"min", whole->min}, {"max", whole->max}});
-  if (const auto* real = std::get_if<worker::Real>(&type))
-    line.update({{"min", real->min}, {"max", real->max}});
-  if (const auto* choice = std::get_if<worker::OneOf>(&type)) line["choices"] = choice->words;
-}
 
 void print_markdown_row(const Key& key, std::ostream& out) {
   out << "| `" << key.name << "` | " << default_in_words(key) << " | " << values_in_words(key)
@@ -101,21 +81,6 @@ void print_keys(const std::vector<const Key*>& keys, std::ostream& out) {
   }
 }
 
-void print_keys_json(const std::vector<const Key*>& keys, std::ostream& out) {
-  for (const Key* key : keys) {
-    analysis::Json line = {{"key", key->name},
-                           {"type", type_name(key->type)},
-                           {"default_kind", default_kind(key->fallback.kind)},
-                           {"default", key->fallback.text},
-                           {"unit", key->unit()}};
-    add_range(line, key->type);
-    line["where"] = worker::in_words(key->where);
-    line["neutral"] = key->fallback.neutral;
-    line["says"] = key->says;
-    analysis::write_line(line, out);
-  }
-}
-
 void print_keys_markdown(const std::vector<const Key*>& keys, std::ostream& out) {
   out << "# Keys of a sweep file\n\n"
          "Every key that a sweep file, `[axes]` or `--set` may set; `kvsweep keys WORD` prints "
@@ -141,13 +106,7 @@ int keys(const Options& options) {
   const std::string format = options.format.value_or("text");
   if (format != "text" && format != "md")
     throw UsageError("--format must be text or md, found \"" + format + '"');
-  if (options.json) {
-    print_keys_json(keys, std::cout);
-  } else if (format == "md") {
-    print_keys_markdown(keys, std::cout);
-  } else {
-    print_keys(keys, std::cout);
-  }
+  (format == "md" ? print_keys_markdown : print_keys)(keys, std::cout);
   return kOk;
 }
 

@@ -20,8 +20,6 @@ std::string default_in_words(const worker::Key& key);
 std::vector<const worker::Key*> keys_with(const worker::KeyTable& table, const std::string& word);
 
 void print_keys(const std::vector<const worker::Key*>& keys, std::ostream& out);
-/// A line of JSON a row.
-void print_keys_json(const std::vector<const worker::Key*>& keys, std::ostream& out);
 /// The page keys.md, which the build writes.
 void print_keys_markdown(const std::vector<const worker::Key*>& keys, std::ostream& out);
 

@@ -2,7 +2,6 @@
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
-#include "analysis/text/json.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
@@ -79,14 +78,6 @@ void print_one(const NamedPolicy& policy, worker::Profiles& profiles, std::ostre
   table.print(out);
 }
 
-void print_json(const NamedPolicy& policy, worker::Profiles& profiles, std::ostream& out) {
-  analysis::Json line = {{"policy", policy.name}, {"says", policy.sentence}};
-  line["parameters"] = analysis::Json::object();
-  for (const Parameter& each : parameters_of(policy, profiles))
-    line["parameters"][each.key->name] = each.value;
-  analysis::write_line(line, out);
-}
-
 }  // namespace
 
 int policies(const Options& options) {
@@ -96,13 +87,7 @@ int policies(const Options& options) {
   for (const std::string& name :
        one ? options.arguments : worker::profile_names(options.profiles / "policies"))
     policies.push_back(policy_named(name, profiles));
-  if (options.json) {
-    for (const NamedPolicy& policy : policies) print_json(policy, profiles, std::cout);
-  } else if (one) {
-    print_one(policies.front(), profiles, std::cout);
-  } else {
-    print_list(policies, std::cout);
-  }
+  one ? print_one(policies.front(), profiles, std::cout) : print_list(policies, std::cout);
   return kOk;
 }
 

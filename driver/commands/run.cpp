@@ -50,7 +50,6 @@ bool needs_gpu(const PlannedCell& planned) {
 /// The plan of the run. Throws UsageError when the workers of this command line cannot serve it.
 Plan checked_plan(const Options& options) {
   check_device(options);
-  if (options.jsonl) make_trace_folder(*options.jsonl);
   worker::WorkloadCache workloads;
   const bool all_count = !options.resume && !options.cell;  // none is done or left out
   Plan plan =
@@ -61,11 +60,6 @@ Plan checked_plan(const Options& options) {
     throw UsageError(
         "--as-sku is for server.kind llamacpp and openai: other servers need the GPU "
         "that they are measured on");
-  if (options.jsonl && plan.record < sweep::RecordLevel::all)
-    throw UsageError(
-        "--jsonl writes the steps of cells, which are stored at the level all alone; "
-        "the level is " +
-        std::string(sweep::to_text(plan.record)));
   require_a_cell_to_run(plan);
   return plan;
 }
@@ -323,7 +317,6 @@ int drive(
   const FarmResult result = farm_cells(options, *run, channel, on_stuck);
   store_the_rest(*run, result);
   print_results(*run, result, options);
-  if (options.jsonl) write_trace_folder(*options.jsonl, run->plan, run->path);
   const ExitCode code = run_code(result, run->plan, run->archive);
   // A worker that hangs in a cell cannot be joined and would block MPI_Finalize. All results are
   // stored by now.

@@ -46,8 +46,6 @@ void check_options(const Options& options, const Plan& plan, const Cluster& clus
     throw UsageError(
         "submit needs --archive DIR/results.h5, on storage that "
         "all nodes share");
-  if (submit.smoke && submit.array)
-    throw UsageError("--smoke and --array: a task of an array does not requeue itself");
   const std::vector<std::string> planned = skus_of(plan);
   for (const std::string& sku : submit.skus) {
     if (std::ranges::count(submit.skus, sku) > 1)
@@ -69,26 +67,11 @@ void check_options(const Options& options, const Plan& plan, const Cluster& clus
 /// continues.
 std::vector<PlanLine> cells_left(const Plan& plan, const std::string& sku,
                                  const fs::path& archive) {
-  PlanReport report;
-  if (fs::exists(archive)) {
-    const sweep::ArchiveReader reader = open_archive(archive.string());
-    const PlanHistory history(reader, archive.string(), plan.spec.name);
-    report = report_plan(plan, {}, &history);
-  } else {
-    report = report_plan(plan);
-  }
+  PlanReport report =
+      report_plan(plan, {}, fs::exists(archive) ? std::optional(archive) : std::nullopt);
   std::erase_if(report.lines,
                 [&](const PlanLine& line) { return !line.runs || gpu_of(*line.cell) != sku; });
   return report.lines;
-}
-
-/// Throws UsageError when an array has run cells of the SKU: their results are in archives that a
-/// job does not read, so it would run them again.
-void check_no_array(const SubmitPaths& paths, const std::string& sku) {
-  const fs::path folder = paths.cells_of(sku);
-  if (!fs::exists(folder) || fs::is_empty(folder)) return;
-  throw UsageError(folder.string() + " has archives of an array, whose cells a job of " + sku +
-                   " would run again: go on with --array, or name another archive");
 }
 
 /// Throws UsageError when the merged archive has `cells` results that the archive of the SKU's job
@@ -99,22 +82,20 @@ void check_nothing_beside(const SubmitPaths& paths, const std::string& sku, std:
   if (cells == 0 || !fs::exists(own)) return;
   throw UsageError(paths.archive.string() + " has " + std::to_string(cells) +
                    " of the cells that " + own.string() +
-                   " lacks, and a job would run them again: go on with --array, or " + "submit " +
+                   " lacks, and a job would run them again: submit " +
                    paths.of(".merge.sbatch").string() + " and move " + own.string() + " away");
 }
 
-/// The cells left for the job of a SKU, or for its array. An array continues from the archive of a
-/// job.
+/// The cells left for the job of a SKU.
 std::vector<PlanLine> cells_left(const Submission& submission, const std::string& sku) {
   const SubmitPaths& paths = submission.paths;
   std::vector<PlanLine> cells = cells_left(submission.plan, sku, paths.of_sku(sku));
-  if (!submission.options.array) check_no_array(paths, sku);
   std::set<std::string> not_merged;
   for (const PlanLine& line : cells_left(submission.plan, sku, paths.archive))
     not_merged.insert(line.cell->key);
   const std::size_t merged = std::erase_if(
       cells, [&](const PlanLine& line) { return !not_merged.contains(line.cell->key); });
-  if (!submission.options.array) check_nothing_beside(paths, sku, merged);
+  check_nothing_beside(paths, sku, merged);
   return cells;
 }
 
@@ -137,11 +118,6 @@ std::vector<BatchScript> scripts_of(const Submission& submission) {
     }
     simulate(cells, worker::detect_host().cores);
     if (options.smoke) leave_smoke_cell(cells);
-    if (options.array &&
-        cells.size() > static_cast<std::size_t>(submission.cluster.max_array_tasks))
-      throw UsageError("--array: " + std::to_string(cells.size()) + " cells of " + sku +
-                       " are more than " + submission.cluster.place_of("cluster.max_array_tasks") +
-                       " = " + std::to_string(submission.cluster.max_array_tasks));
     scripts.push_back(sku_script(
         submission,
         size_job(sku, std::move(cells), submission.plan.backend, submission.cluster, options)));

@@ -43,49 +43,38 @@ int view(const Options& options, sweep::ArchiveReader& reader) {
   return kOk;
 }
 
-/// --format perfetto: to -o, or standard output.
-int write_in_format(const Options& options, const sweep::CellResult& result) {
-  if (*options.format != "perfetto" && *options.format != "jsonl")
-    throw UsageError("--format must be jsonl or perfetto, found " + *options.format);
-  if (options.steps || options.events || options.requests)
-    throw UsageError("--format takes the whole trace, without --steps, --events or --requests");
-  const bool is_perfetto = *options.format == "perfetto";
-  write_output(options, [&](std::ostream& out) {
-    if (is_perfetto) return analysis::write_perfetto(result, out);
-    analysis::write_steps(result, out);
-    analysis::write_events(result, out);
-    analysis::write_requests(result, out);
-  });
-  if (!options.output) return kOk;
-  std::cout << "Trace: " << analysis::terminal_text(options.output->string())
-            << (is_perfetto ? ", open it at ui.perfetto.dev\n" : "\n");
-  return kOk;
-}
-
-void check_trace(const Options& options) {
-  if (!options.view && options.beside) throw UsageError("--beside belongs to --view");
-  if (!options.view && !options.format && options.output)
-    throw UsageError("--output belongs to --view or --format");
-  if (options.view && options.format) throw UsageError("--view and --format exclude each other");
-  if (options.view && (options.steps || options.events || options.requests))
-    throw UsageError("--view shows everything: --steps, --events and --requests exclude it");
+bool is_perfetto(const Options& options) {
+  const std::string format = options.format.value_or("jsonl");
+  if (format != "perfetto" && format != "jsonl")
+    throw UsageError("--format must be jsonl or perfetto, found " + format);
+  return format == "perfetto";
 }
 
 }  // namespace
 
 int trace(const Options& options) {
-  check_trace(options);
+  const bool part = options.steps || options.events || options.requests;
+  const bool perfetto = is_perfetto(options);
+  if (options.beside && !options.view) throw UsageError("--beside belongs to --view");
+  if (part && (options.view || perfetto))
+    throw UsageError(
+        "--view and --format perfetto show everything: --steps, --events and "
+        "--requests exclude them");
+  if (options.view && options.format) throw UsageError("--view and --format exclude each other");
   sweep::ArchiveReader reader = open_archive(options.arguments[0]);
   if (options.view) return view(options, reader);
   const sweep::CellRecord& cell = finished_cell(reader, options.arguments[1]);
-  const int row = cell.index;
-  if (options.format || options.steps || options.events) require_seen_steps(cell);
-  const sweep::CellResult result = reader.load(row).result;
-  if (options.format) return write_in_format(options, result);
-  const bool all = !options.steps && !options.events && !options.requests;
-  if (all || options.steps) analysis::write_steps(result, std::cout);
-  if (all || options.events) analysis::write_events(result, std::cout);
-  if (all || options.requests) analysis::write_requests(result, std::cout);
+  if (perfetto || options.steps || options.events) require_seen_steps(cell);
+  const sweep::CellResult result = reader.load(cell.index).result;
+  write_output(options, [&](std::ostream& out) {
+    if (perfetto) return analysis::write_perfetto(result, out);
+    if (!part || options.steps) analysis::write_steps(result, out);
+    if (!part || options.events) analysis::write_events(result, out);
+    if (!part || options.requests) analysis::write_requests(result, out);
+  });
+  if (options.output)
+    std::cout << "Trace: " << analysis::terminal_text(options.output->string())
+              << (perfetto ? ", open it at ui.perfetto.dev\n" : "\n");
   return kOk;
 }
 

@@ -12,15 +12,13 @@
 namespace driver {
 namespace {
 
-constexpr char kTrain[] = "train.h5", kHeldOut[] = "held-out.h5", kConfirm[] = "confirm.h5";
-constexpr std::size_t kFinalists = 2;
+constexpr char kTrain[] = "train.h5", kHeldOut[] = "held-out.h5";
 
 /// The sweep, its candidates and the folder that they are run in.
 struct Tuning {
   sweep::SweepSpec spec;
   const sweep::TuneSpec& tune;
   std::vector<Candidate> candidates;
-  TuneFolder folder;
   TuneRuns runs;
   std::vector<Entrant> entrants;  // the untuned policy, then the candidates
   Scores scores{};
@@ -29,8 +27,7 @@ struct Tuning {
       : spec(std::move(read)),
         tune(*spec.tune),
         candidates(draw_candidates(tune)),
-        folder(*options.output, spec, options.profiles, candidates),
-        runs(options, folder, spec) {
+        runs(options, spec, candidates) {
     entrants.push_back({tune.policy});
     for (const Candidate& each : candidates) entrants.push_back({each.name});
   }
@@ -46,9 +43,9 @@ std::vector<std::string> policies_in(std::span<const Entrant> entrants) {
 /// Throws sweep::SpecError when nothing can be compared with.
 void require_scores(const Tuning& tuning) {
   if (!tuning.scores.contains(tuning.tune.policy))
-    throw sweep::SpecError(tuning.folder.sweep_file() + ": " + tuning.tune.policy + " has no " +
+    throw sweep::SpecError(tuning.runs.sweep_file() + ": " + tuning.tune.policy + " has no " +
                            tuning.tune.metric + " on all seeds: see " +
-                           tuning.folder.file("runs.log"));
+                           tuning.runs.file("runs.log"));
 }
 
 /// Rounds on more and more seeds, until one policy is left or the seeds are used up. Returns the
@@ -59,7 +56,7 @@ int race(Tuning& tuning) {
     const TuneCells round{policies_in(tuning.entrants), 0, seeds};
     std::cerr << "kvsweep: " << round.policies.size() << " policies run on " << seeds
               << " seeds; their output goes to "
-              << analysis::terminal_text(tuning.folder.file("runs.log")) << std::endl;
+              << analysis::terminal_text(tuning.runs.file("runs.log")) << std::endl;
     const int code = tuning.runs.run(kTrain, round, {});
     if (!is_over(code)) return code;
     for (auto& [policy, scores] : tuning.runs.scores(kTrain, round))
@@ -78,7 +75,7 @@ int race(Tuning& tuning) {
                                                         : "one policy is left")
             << std::endl;
   tuning.runs.exclude(kTrain, tuning.entrants);
-  tuning.folder.write_candidates(tuning.tune, tuning.candidates, tuning.entrants, tuning.scores);
+  tuning.runs.write_candidates(tuning.candidates, tuning.entrants, tuning.scores);
   return kOk;
 }
 
@@ -91,8 +88,7 @@ std::string settings_of(const Candidate& candidate) {
 
 /// "jct_wall_mean_s is 0.848 (0.845 to 0.852) of the untuned continuum's on 20 held-out seeds", and
 /// what was different there.
-std::string gain_of(const sweep::TuneSpec& tune, analysis::Ratio ratio,
-                    const sweep::ParamMap& set) {
+std::string gain_of(const sweep::TuneSpec& tune, analysis::Ratio ratio) {
   if (analysis::direction_of(tune.metric) == analysis::Direction::higher) {
     ratio.value = 1 / ratio.value;
     ratio.interval = {1 / ratio.interval.high, 1 / ratio.interval.low};
@@ -100,49 +96,9 @@ std::string gain_of(const sweep::TuneSpec& tune, analysis::Ratio ratio,
   std::string text = tune.metric + " is " + to_text(ratio) + " of the untuned " + tune.policy +
                      "'s on " + std::to_string(ratio.repeats) + " held-out seeds";
   std::vector<std::string> changed;
-  for (const auto& [key, param] : set) changed.push_back(key + " = " + sweep::to_text(param.value));
+  for (const auto& [key, param] : tune.held_out_set)
+    changed.push_back(key + " = " + sweep::to_text(param.value));
   return changed.empty() ? text : text + " with " + sweep::joined(changed);
-}
-
-/// The candidates that are left and best, the winner first.
-std::vector<std::string> finalists_of(const Tuning& tuning, const Candidate& winner) {
-  std::vector<Entrant> left = tuning.entrants;
-  std::erase_if(left, [&](const Entrant& each) { return each.policy == tuning.tune.policy; });
-  std::vector<std::string> names = {winner.name};
-  while (names.size() < kFinalists) {
-    std::erase_if(left, [&](const Entrant& each) { return each.policy == names.back(); });
-    const std::string next = leader(left, tuning.scores);
-    if (next.empty()) break;
-    names.push_back(next);
-  }
-  return names;
-}
-
-/// The finalists against the untuned policy on another backend. Adds to `gain` what the winner does
-/// there, and clears `better` where it surely is worse.
-int confirm(Tuning& tuning, const Candidate& winner, std::string& gain, bool& better) {
-  const sweep::TuneSpec& tune = tuning.tune;
-  const std::vector<std::string> finalists = finalists_of(tuning, winner);
-  TuneCells cells{finalists, tune.train, tune.train + tune.confirm, tune.confirm_backend};
-  cells.policies.insert(cells.policies.begin(), tune.policy);
-  sweep::ParamMap set = tune.held_out_set;
-  for (const auto& [key, param] : tune.confirm_set) set[key] = param;
-  const int code = tuning.runs.run(kConfirm, cells, set);
-  if (!is_over(code)) return code;
-  const Scores scores = tuning.runs.scores(kConfirm, cells);
-  for (const std::string& each : finalists) {
-    if (!scores.contains(each) || !scores.contains(tune.policy))
-      throw sweep::SpecError(tuning.folder.sweep_file() + ": " + each + " has no result on " +
-                             tune.confirm_backend + ": see " + tuning.folder.file("runs.log"));
-    const analysis::Ratio ratio = analysis::ratio_of(scores.at(each), scores.at(tune.policy));
-    const std::string there = "on " + tune.confirm_backend + " " + gain_of(tune, ratio, set);
-    std::cout << "  " << each << ' ' << there << '\n';
-    if (each != winner.name) continue;
-    gain += "; " + there;
-    better = ratio.interval.low <= 1;
-  }
-  if (!better) std::cout << "  worse there: " << tune.policy << " stays as it is\n";
-  return code;
 }
 
 /// What a policy costs in the tail, beside kTailBase: "; p99: TTFT 9.62 s, ...". Empty if no cell
@@ -159,38 +115,30 @@ std::string tail_text(const std::string& archive, const std::string& policy) {
 
 /// The leader against the untuned policy, on seeds that had no part in its choice. It is written
 /// only if it is better there.
-int judge(Tuning& tuning, const Candidate& winner) {
+int judge(Tuning& tuning, const Candidate& winner, const Options& options) {
   const sweep::TuneSpec& tune = tuning.tune;
   const TuneCells cells{{tune.policy, winner.name}, tune.train, tune.train + tune.held_out};
   TuneCells with_base = cells;
-  if (tune.policy != kTailBase && tuning.runs.can_run_base())
-    with_base.policies.push_back(kTailBase);
+  // A plugin has no effect on it, and would be refused.
+  if (tune.policy != kTailBase && !options.policy_plugin) with_base.policies.push_back(kTailBase);
   const int code = tuning.runs.run(kHeldOut, with_base, tune.held_out_set);
   if (!is_over(code)) return code;
   const Scores scores = tuning.runs.scores(kHeldOut, cells);
   if (scores.size() < 2)
-    throw sweep::SpecError(tuning.folder.sweep_file() + ": no held-out cell has a result");
+    throw sweep::SpecError(tuning.runs.sweep_file() + ": no held-out cell has a result");
   const analysis::Ratio ratio =
       analysis::ratio_of(scores.at(winner.name), scores.at(tune.policy));  // less is better
-  std::string gain = gain_of(tune, ratio, tune.held_out_set) +
-                     tail_text(tuning.folder.file(kHeldOut), winner.name);
+  const std::string gain =
+      gain_of(tune, ratio) + tail_text(tuning.runs.file(kHeldOut), winner.name);
   std::cout << winner.name << " leads with " << settings_of(winner) << ":\n  " << gain << '\n';
-  bool better = ratio.interval.high < 1;
-  if (better && !tune.confirm_backend.empty()) {
-    const int confirmed = confirm(tuning, winner, gain, better);
-    if (!is_over(confirmed)) return confirmed;
-  }
-  if (better) {
+  if (ratio.interval.high < 1)
     std::cout << "  "
-              << analysis::terminal_text(tuning.folder.write_winner(
-                     tune, winner,
-                     "Tuned by kvsweep tune (" + tuning.spec.name + "): " + gain + "."))
+              << analysis::terminal_text(tuning.runs.write_winner(
+                     winner, "Tuned by kvsweep tune (" + tuning.spec.name + "): " + gain + "."))
               << '\n';
-    return kOk;
-  }
-  if (ratio.interval.high < 1) return kOk;  // not confirmed
-  std::cout << "  " << (ratio.interval.low > 1 ? "worse" : "no gain shown")
-            << " on held-out seeds: " << tune.policy << " stays as it is\n";
+  else
+    std::cout << "  " << (ratio.interval.low > 1 ? "worse" : "no gain shown")
+              << " on held-out seeds: " << tune.policy << " stays as it is\n";
   return kOk;
 }
 
@@ -199,7 +147,7 @@ void print_equals(const Tuning& tuning, const std::string& winner) {
   if (left > 0)
     std::cout << left << (left == 1 ? " other policy is" : " other policies are")
               << " not told from " << winner << " by these seeds: see "
-              << analysis::terminal_text(tuning.folder.file("candidates.csv")) << '\n';
+              << analysis::terminal_text(tuning.runs.file("candidates.csv")) << '\n';
 }
 
 /// Keys of policies that stand outside the policy's file would count for all candidates, too.
@@ -234,7 +182,7 @@ void check(const sweep::SweepSpec& spec, const Options& options) {
 
 /// Says that a run did not end as usual, whose reasons are on the screen already.
 int failed(const Tuning& tuning, int code) {
-  std::cerr << "kvsweep: tune ends, since " << why_search_ends(code, tuning.folder.file("runs.log"))
+  std::cerr << "kvsweep: tune ends, since " << why_search_ends(code, tuning.runs.file("runs.log"))
             << '\n';
   return code;
 }
@@ -257,7 +205,7 @@ int tune(const Options& options) {
     std::cout << tuning.tune.policy << " stays as it is: no candidate is better\n";
     return kOk;
   }
-  const int code = judge(tuning, *found);
+  const int code = judge(tuning, *found, options);
   return code == kOk ? kOk : failed(tuning, code);
 }
 

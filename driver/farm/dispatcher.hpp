@@ -176,8 +176,6 @@ class Dispatcher {
   bool draining() const { return draining_; }
   /// In plan order; complete once finished.
   std::vector<LeftCell> left() const;
-  /// SKUs of waiting cells that no worker has; empty while workers have yet to say hello.
-  std::vector<std::string> missing_skus() const;
   /// The SKUs of the workers: "a100-80gb", or "a100-80gb, h200-141gb".
   std::string worker_skus() const;
   std::vector<SkuStatus> status(Nanos now) const;

@@ -52,17 +52,6 @@ std::vector<LeftCell> Dispatcher::left() const {
   return all;
 }
 
-std::vector<std::string> Dispatcher::missing_skus() const {
-  std::vector<std::string> missing;
-  if (!everyone_known()) return missing;
-  for (const auto& [sku, places] : waiting_) {
-    const bool found = std::any_of(workers_.begin(), workers_.end(),
-                                   [&](const auto& entry) { return matches(entry.second, sku); });
-    if (!places.empty() && !found) missing.push_back(sku);
-  }
-  return missing;
-}
-
 Dispatcher::Experience Dispatcher::experience_with(const std::string& sku) const {
   const auto own = experience_.find(sku);
   if (own != experience_.end()) return own->second;

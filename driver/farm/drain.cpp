@@ -11,19 +11,14 @@ constexpr std::array<int, 3> kDrainSignals = {SIGINT, SIGTERM, SIGUSR1};
 
 // The signal handler writes nothing else. Lock-free, hence async-signal-safe.
 std::atomic<int> received_count{0};
-std::atomic<int> received_last{0};
 static_assert(std::atomic<int>::is_always_lock_free);
 
-void note_signal(int signal) {
-  received_last = signal;
-  ++received_count;
-}
+void note_signal(int) { ++received_count; }
 
 }  // namespace
 
 DrainSignals::DrainSignals() {
   received_count = 0;
-  received_last = 0;
   struct sigaction action = {};
   action.sa_handler = note_signal;  // no SA_RESTART: a signal wakes a sleeping driver
   sigemptyset(&action.sa_mask);
@@ -37,7 +32,6 @@ DrainSignals::~DrainSignals() {
 }
 
 int DrainSignals::count() const { return received_count; }
-int DrainSignals::last() const { return received_last; }
 
 void ignore_drain_signals() {
   for (const int signal : kDrainSignals) std::signal(signal, SIG_IGN);

@@ -13,8 +13,6 @@ class DrainSignals {
   DrainSignals(const DrainSignals&) = delete;
   DrainSignals& operator=(const DrainSignals&) = delete;
   int count() const;
-  /// The last signal received, e.g. SIGUSR1; 0 before the first.
-  int last() const;
 
  private:
   struct sigaction before_[3] = {};

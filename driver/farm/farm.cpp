@@ -24,6 +24,14 @@ DispatchRules rules_for(const FarmOptions& options) {
   return rules;
 }
 
+/// What a worker runs.
+struct RunningCell {
+  sweep::Attempt attempt;
+  std::vector<int> more;  // cells that run with it, before or after it
+  Nanos heard;            // the worker's last heartbeat
+  worker::Progress progress;
+};
+
 class Farm {
  public:
   Farm(worker::Channel& channel, const engine::Clock& clock, const std::vector<CellTask>& cells,
@@ -152,8 +160,7 @@ class Farm {
     cells.insert(cells.begin(), assign.attempt.cell);
     std::string config = sink_.config_of(cells);
     sink_.on_start(assign.attempt, assign.more, assign.deaths, worker);
-    running_[assign.worker] = RunningCell{
-        assign.attempt, assign.more, assign.worker, worker.host, clock_.now(), clock_.now(), {}};
+    running_[assign.worker] = RunningCell{assign.attempt, assign.more, clock_.now(), {}};
     note_overlap();
     tell(assign.worker, worker::Assign{assign.attempt, std::move(config), assign.keep_memory},
          losses);
@@ -250,13 +257,11 @@ class Farm {
     FarmStatus status{.cells = cells_,
                       .done = result_.done,
                       .ended = result_.ended,
-                      .workers = static_cast<int>(workers_.size()),
+                      .running = static_cast<int>(running_.size()),
                       .draining = dispatcher_.draining(),
                       .now = clock_.now(),
-                      .skus = dispatcher_.status(clock_.now()),
-                      .missing_skus = dispatcher_.missing_skus()};
+                      .skus = dispatcher_.status(clock_.now())};
     for (const SkuStatus& sku : status.skus) status.waiting += sku.waiting;
-    for (const auto& [worker, cell] : running_) status.running.push_back(cell);
     return status;
   }
 

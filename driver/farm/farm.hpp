@@ -11,29 +11,16 @@
 
 namespace driver {
 
-/// A running cell.
-struct RunningCell {
-  sweep::Attempt attempt;
-  std::vector<int> more;  // cells that run with it, before or after it
-  int worker;
-  std::string host;
-  Nanos started;  // on the farm's clock
-  Nanos heard;    // the worker's last heartbeat
-  worker::Progress progress;
-};
-
 /// A snapshot of the farm's progress.
 struct FarmStatus {
   int cells = 0;
   int done = 0;
   int ended = 0;  // without a result: failed, timed out, infeasible, quarantined
   int waiting = 0;
-  int workers = 0;  // that have said hello
+  int running = 0;  // attempts
   bool draining = false;
   Nanos now{0};
   std::vector<SkuStatus> skus{};
-  std::vector<RunningCell> running{};
-  std::vector<std::string> missing_skus{};  // planned, but no worker has that SKU
 };
 
 /// Callbacks of the farm, made on the driving thread. An exception ends the run: the workers are

@@ -24,7 +24,7 @@ std::string about(double seconds) {
 
 std::string status_text(const FarmStatus& status) {
   std::string text = std::to_string(status.done) + '/' + std::to_string(status.cells) + " done, " +
-                     std::to_string(status.running.size()) + " running, " +
+                     std::to_string(status.running) + " running, " +
                      std::to_string(status.waiting) + " left";
   if (status.ended > 0) text += ", " + std::to_string(status.ended) + " without a result";
   for (const SkuStatus& sku : status.skus) {

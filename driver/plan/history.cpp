@@ -108,10 +108,6 @@ std::vector<CellRecord> PlanHistory::records_of(const Plan& plan) const {
   return records;
 }
 
-double PlanHistory::archive_bytes() const {
-  return static_cast<double>(std::filesystem::file_size(path_));
-}
-
 std::string PlanHistory::unplanned(const Plan& plan) const {
   std::vector<CellRecord> records = planned_records(plan);
   std::set<std::string> keys;

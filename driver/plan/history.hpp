@@ -28,8 +28,6 @@ class PlanHistory {
   /// earlier run, where the archive has them so. (A tuning excludes cells of candidates on which it
   /// has given up.)
   std::vector<sweep::CellRecord> records_of(const Plan& plan) const;
-  /// Bytes of the archive, without shards beside it.
-  double archive_bytes() const;
   /// The results that the plan has no cell for, and what it sets otherwise, as kept_text() of
   /// analysis/ranking; empty if there are none.
   std::string unplanned(const Plan& plan) const;

@@ -297,7 +297,7 @@ Plan make_plan(const std::string& path, const Options& options, const OnBound& o
   if (options.policy_plugin) assign_plugin(plan.spec, *options.policy_plugin);
   plan.backend = backend_of(plan.spec, options);
   plan.record = record_of(plan.spec, options);
-  if (options.record || plan.spec.record || options.jsonl) plan.least = plan.record;
+  if (options.record || plan.spec.record) plan.least = plan.record;
   const auto profiles = std::make_shared<worker::Profiles>(options.profiles);
   const sweep::KeyRules rules = worker::key_rules(*profiles);
   Binder binder(plan.backend, profiles);

@@ -66,7 +66,7 @@ struct Plan {
   sweep::SweepSpec spec;
   std::string backend;
   sweep::RecordLevel record = sweep::RecordLevel::all;  // how much of each cell is stored
-  /// Results below this level run again: `record` where the user gave it or needs steps, else none.
+  /// Results below this level run again: `record` where the user gave it, else none.
   sweep::RecordLevel least = sweep::RecordLevel::summary;
   std::vector<PlannedCell> cells;
 };

@@ -8,9 +8,9 @@
 #include "analysis/text/escape.hpp"
 #include "analysis/text/json.hpp"
 #include "analysis/text/text_table.hpp"
+#include "driver/command_line/archive_argument.hpp"
 #include "driver/farm/memory_ledger.hpp"
 #include "driver/plan/cost.hpp"
-#include "sweeps/spec/canonical_json.hpp"
 
 namespace driver {
 namespace {
@@ -191,18 +191,24 @@ void print_archive_size(const Plan& plan, const PlanReport& report, std::ostream
 
 }  // namespace
 
-PlanReport report_plan(const Plan& plan, const PlanRules& rules, const PlanHistory* history) {
+PlanReport report_plan(const Plan& plan, const PlanRules& rules,
+                       const std::optional<std::filesystem::path>& archive) {
+  std::optional<sweep::ArchiveReader> reader;
+  std::optional<PlanHistory> known;
+  if (archive)
+    known.emplace(reader.emplace(open_archive(archive->string())), archive->string(),
+                  plan.spec.name);
+  const PlanHistory* history = known ? &*known : nullptr;
   PlanReport report;
   report.rules = rules;
   report.lines.reserve(plan.cells.size());
   worker::WorkloadCache workloads;
-  for (const PlannedCell& planned : plan.cells) {
+  for (const PlannedCell& planned : plan.cells)
     if (planned.selected)
       report.lines.push_back(line_of(planned, plan.least, history, rules, workloads));
-  }
   add_starts(report);
   if (history == nullptr) return report;
-  report.archive_bytes = history->archive_bytes();
+  report.archive_bytes = static_cast<double>(std::filesystem::file_size(*archive));
   if (const std::string kept = history->unplanned(plan); !kept.empty())
     report.notes = "In the archive " + kept + '.';
   return report;
@@ -245,25 +251,26 @@ void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
 }
 
 void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& out) {
-  const auto text = [](const std::string& value) { return sweep::json_string(value); };
-  out << "{\"name\":" << text(plan.spec.name) << ",\"backend\":" << text(plan.backend)
-      << ",\"cells\":[";
-  const char* comma = "";
+  analysis::Json json = {{"name", plan.spec.name}, {"backend", plan.backend}};
+  analysis::Json& cells = json["cells"] = analysis::Json::array();
   for (const PlanLine& line : report.lines) {
     const sweep::Cell& cell = line.cell->cell;
-    out << comma << "{\"cell\":" << cell.index << ",\"key\":" << text(line.cell->key)
-        << ",\"label\":" << text(worker::label(cell)) << ",\"gpu\":" << text(gpu_of(*line.cell))
-        << ",\"status\":" << text(std::string(sweep::to_text(cell.status)))
-        << ",\"runs\":" << (line.runs ? "true" : "false") << ",\"why\":" << text(line.why)
-        << ",\"estimated\":" << (line.estimated ? "true" : "false")
-        << ",\"simulated\":" << (line.simulated ? "true" : "false")
-        << ",\"served_s\":" << analysis::text_of(line.served_s)
-        << ",\"worker_s\":" << analysis::text_of(line.busy_s) << ",\"host_gib\":" << line.host_gib
-        << '}';
-    comma = ",";
+    cells.push_back({{"cell", cell.index},
+                     {"key", line.cell->key},
+                     {"label", worker::label(cell)},
+                     {"gpu", gpu_of(*line.cell)},
+                     {"status", sweep::to_text(cell.status)},
+                     {"runs", line.runs},
+                     {"why", line.why},
+                     {"estimated", line.estimated},
+                     {"simulated", line.simulated},
+                     {"served_s", line.served_s},
+                     {"worker_s", line.busy_s},
+                     {"host_gib", line.host_gib}});
   }
-  out << "],\"record\":" << text(std::string(sweep::to_text(plan.record)))
-      << ",\"archive_bytes\":" << std::llround(expected_bytes(report, plan.record)) << "}\n";
+  json["record"] = sweep::to_text(plan.record);
+  json["archive_bytes"] = std::llround(expected_bytes(report, plan.record));
+  analysis::write_line(json, out);
 }
 
 }  // namespace driver

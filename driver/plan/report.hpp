@@ -43,10 +43,9 @@ struct PlanReport {
   double starts_s = 0;
 };
 
-/// Every selected cell of the plan as it would run: into an empty archive, or into the one that
-/// `history` knows.
+/// Every selected cell of the plan as it would run into this archive, or else into a new one.
 PlanReport report_plan(const Plan& plan, const PlanRules& rules = {},
-                       const PlanHistory* history = nullptr);
+                       const std::optional<std::filesystem::path>& archive = {});
 
 void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out);
 void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& out);

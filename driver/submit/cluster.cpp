@@ -27,11 +27,12 @@ using sweep::ParamReader;
 const std::string kSku = "sku.", kQos = "qos.", kFakeDevices = "fake_devices.";
 
 // What every profile has, and each of its SKUs.
-constexpr const char* kClusterKeys[] = {
-    "cluster.account_required", "cluster.qos",          "cluster.max_hours",
-    "cluster.signal_lead_s",    "cluster.end_margin_s", "cluster.staging_gib",
-    "cluster.max_array_tasks",  "cluster.modules",      "cluster.scratch",
-    "cluster.mpirun",           "cluster.srun",         "cluster.merge_partition"};
+constexpr const char* kClusterKeys[] = {"cluster.account_required", "cluster.qos",
+                                        "cluster.max_hours",        "cluster.signal_lead_s",
+                                        "cluster.end_margin_s",     "cluster.staging_gib",
+                                        "cluster.modules",          "cluster.scratch",
+                                        "cluster.mpirun",           "cluster.srun",
+                                        "cluster.merge_partition"};
 constexpr const char* kSkuKeys[] = {"partition", "gres", "constraint", "gpus_per_node",
                                     "cores_per_gpu"};
 
@@ -132,7 +133,7 @@ void read_job_keys(ParamReader& in, Cluster& cluster) {
   cluster.signal_lead_s = count_of(in, "cluster.signal_lead_s", 1, kDay);
   cluster.end_margin_s = count_of(in, "cluster.end_margin_s", 0, kDay);
   cluster.staging_gib = number_of(in, "cluster.staging_gib", 0, 1 << 20);
-  cluster.max_array_tasks = count_of(in, "cluster.max_array_tasks", 1, 1 << 22);
+  in.integer("cluster.max_array_tasks", 1, 1, 1 << 22);  // of earlier versions, which had arrays
   cluster.modules = in.text("cluster.modules", "");
   cluster.scratch = in.text("cluster.scratch", "");
   cluster.mpirun = in.text("cluster.mpirun", "");

@@ -40,7 +40,6 @@ struct Cluster {
   int signal_lead_s = 0;   // time from USR1 to the limit
   int end_margin_s = 0;    // time from the last cell's end to the limit
   double staging_gib = 0;  // host memory per GPU besides its tier: weights, pinned buffers
-  int max_array_tasks = 0;
   std::string modules, scratch, mpirun, srun, merge_partition;
   std::string container;                    // image that kvsweep runs in; empty: none
   std::string server_container;             // image that servers run in; empty: none

@@ -50,12 +50,9 @@ void check_gpus(const SkuJob& job, const Cluster& cluster, int gpus) {
 /// Sets nodes and GPUs per node to what was asked for, or to fewer so that every GPU has a cell.
 void place_on_nodes(SkuJob& job, const Cluster& cluster, const SubmitOptions& options) {
   const int per_node = job.on.gpus_per_node;
-  int gpus = 1;
-  if (!options.array) {
-    check_gpus(job, cluster, options.gpus.value_or(1));
-    gpus = std::min(options.gpus.value_or(1), static_cast<int>(job.cells.size()));
-    while (!is_even(gpus, per_node)) --gpus;
-  }
+  check_gpus(job, cluster, options.gpus.value_or(1));
+  int gpus = std::min(options.gpus.value_or(1), static_cast<int>(job.cells.size()));
+  while (!is_even(gpus, per_node)) --gpus;
   job.nodes = nodes_for(gpus, per_node);
   job.gpus_per_node = gpus / job.nodes;
 }
@@ -83,7 +80,7 @@ void size_memory(SkuJob& job, const std::string& backend, const Cluster& cluster
 void check_time(const SkuJob& job, const Cluster& cluster, const SubmitOptions& options) {
   const std::string given = "--time " + *options.time;
   const int time_s = job.time_min * 60;
-  if (!options.array && time_s <= cluster.signal_lead_s)
+  if (time_s <= cluster.signal_lead_s)
     throw UsageError(given + " leaves no time for a cell: a job drains " +
                      std::to_string(cluster.signal_lead_s) + " s before its limit (" +
                      cluster.place_of("cluster.signal_lead_s") + ')');
@@ -100,13 +97,12 @@ void size_time(SkuJob& job, const std::string& backend, const Cluster& cluster,
   std::string place;
   const double limit_s = max_hours(cluster, options, &place) * 3600;
   const double start_s = backend == "sim" ? kSimStartS : kModelStartS;
-  const double lead_s = options.array ? cluster.end_margin_s : cluster.signal_lead_s;
-  const double least_s = start_s + job.longest_s + lead_s;
+  const double least_s = start_s + job.longest_s + cluster.signal_lead_s;
   if (least_s > limit_s) {
     throw sweep::SpecError(place + " is " + hours_text(limit_s) + ", but the longest cell of " +
                            job.sku + " needs " + hours_text(least_s) + " with start and drain");
   }
-  const double whole_s = start_s + kTimeReserve * job.work_s + lead_s;
+  const double whole_s = start_s + kTimeReserve * job.work_s + cluster.signal_lead_s;
   if (options.time) {
     job.time_min = minutes_of(*options.time);
     if (job.time_min * 60 > limit_s)
@@ -144,7 +140,7 @@ SkuJob size_job(const std::string& sku, std::vector<PlanLine> cells, const std::
   job.needs_gpus = backend == "cuda" || backend == "server" || !cluster.fake_devices.empty();
   place_on_nodes(job, cluster, options);
   for (const PlanLine& line : job.cells) job.longest_s = std::max(job.longest_s, line.busy_s);
-  job.work_s = options.array ? job.longest_s : work_of(job.cells, job.longest_s, job.gpus());
+  job.work_s = work_of(job.cells, job.longest_s, job.gpus());
   size_memory(job, backend, cluster);
   size_time(job, backend, cluster, options);
   return job;

@@ -59,13 +59,6 @@ std::string fill_template(const std::filesystem::path& file, const TemplateValue
 
 namespace fs = std::filesystem;
 
-/// For a shell comment, which a line break would end.
-std::string one_line(std::string text) {
-  std::ranges::replace_if(
-      text, [](unsigned char c) { return c < ' ' || c == 0x7f; }, '?');
-  return text;
-}
-
 std::string about(double seconds) {
   char text[32];
   if (seconds < 120) {
@@ -91,10 +84,6 @@ std::string no_gpu(const Submission& submission, const SkuJob& job) {
 std::string summary_of(const Submission& submission, const SkuJob& job) {
   std::string text =
       submission.plan.spec.name + ": " + counted(job.cells.size(), "cell") + " of " + job.sku;
-  if (submission.options.array) {
-    text += ", one a task; the longest is planned to take about " + about(job.longest_s) + '.';
-    return text + no_gpu(submission, job);
-  }
   text += ", planned to take about " + about(job.work_s) + " on " +
           counted(static_cast<std::size_t>(job.gpus()), job.needs_gpus ? "GPU" : "worker") + '.' +
           no_gpu(submission, job);
@@ -171,9 +160,8 @@ fi)";
 
 std::string run_options(const Submission& submission, const SkuJob& job) {
   const Options& options = submission.options;
-  std::string text = options.array   ? ""
-                     : options.smoke ? "--cell " + key_of(job.cells.front()) + ' '
-                                     : selection(options, job.sku);
+  std::string text =
+      options.smoke ? "--cell " + key_of(job.cells.front()) + ' ' : selection(options, job.sku);
   text += "--backend " + submission.plan.backend;
   if (options.record) text += " --record " + std::string(sweep::to_text(*options.record));
   for (const std::string& each : options.set) text += " --set " + analysis::shell_word(each);
@@ -193,20 +181,6 @@ std::string fake_devices(const Cluster& cluster) {
   for (const auto& [node, device] : cluster.fake_devices)
     text += "  " + node + ") device=" + analysis::shell_word(device) + " ;;\n";
   return text + "esac";
-}
-
-std::string cell_list(const SkuJob& job) {
-  std::string text;
-  for (const PlanLine& line : job.cells) {
-    text += (text.empty() ? "  " : "\n  ") + key_of(line) + "  # " +
-            one_line(worker::label(line.cell->cell));
-  }
-  return text;
-}
-
-std::string array_range(const SkuJob& job, const Options& options) {
-  const std::string range = "0-" + std::to_string(job.cells.size() - 1);
-  return options.gpus ? range + '%' + std::to_string(*options.gpus) : range;
 }
 
 /// The values that every template may use.
@@ -229,7 +203,6 @@ TemplateValues sku_values(const Submission& submission, const SkuJob& job) {
   TemplateValues values = common_values(submission);
   const SubmitPaths& paths = submission.paths;
   const int tasks = job.gpus_per_node + 1;
-  const bool array = submission.options.array;
   values["sku"] = job.sku;
   values["container"] = container(submission, {"${sweep%/*}", "${archive%/*}", "$TMPDIR"});
   values["summary"] = summary_of(submission, job);
@@ -239,21 +212,18 @@ TemplateValues sku_values(const Submission& submission, const SkuJob& job) {
   values["nodes"] = std::to_string(job.nodes);
   values["tasks_per_node"] = std::to_string(tasks);
   values["cpus_per_task"] =
-      std::to_string(std::max(1, job.on.cores_per_gpu * job.gpus_per_node / (array ? 1 : tasks)));
+      std::to_string(std::max(1, job.on.cores_per_gpu * job.gpus_per_node / tasks));
   values["memory_gib"] = std::to_string(job.memory_gib);
   values["time"] = slurm_time(job.time_min);
   values["signal_lead_s"] = std::to_string(submission.cluster.signal_lead_s);
   values["end_margin_s"] = std::to_string(submission.cluster.end_margin_s);
   values["archive"] = paths.of_sku(job.sku).string();
   values["merged"] = paths.archive.string();
-  values["folder"] = paths.cells_of(job.sku).string();
-  values["log"] = paths.of('.' + job.sku + (array ? ".%A_%a.log" : ".%j.log")).string();
+  values["log"] = paths.of('.' + job.sku + ".%j.log").string();
   values["launcher"] = launcher(submission, job);
   values["run_options"] = run_options(submission, job);
   values["fake_devices"] = fake_devices(submission.cluster);
   values["smoke"] = submission.options.smoke ? kSmokeLines : "";
-  values["cells"] = cell_list(job);
-  values["array"] = array_range(job, submission.options);
   return values;
 }
 
@@ -275,20 +245,17 @@ fs::path SubmitPaths::of(const std::string& end) const {
 }
 
 BatchScript sku_script(const Submission& submission, const SkuJob& job) {
-  const Options& submit = submission.options;
-  const fs::path file = submit.scripts / (submit.array ? "array.sbatch" : "run.sbatch");
   return {submission.paths.of('.' + job.sku + ".sbatch"),
-          fill_template(file, sku_values(submission, job)), summary_of(submission, job)};
+          fill_template(submission.options.scripts / "run.sbatch", sku_values(submission, job)),
+          summary_of(submission, job)};
 }
 
 BatchScript merge_script(const Submission& submission, const std::vector<std::string>& skus) {
   const SubmitPaths& paths = submission.paths;
   TemplateValues values = common_values(submission);
   std::string parts;
-  for (const std::string& sku : skus) {
-    parts += (parts.empty() ? "  " : " \\\n  ") + paths.of_sku(sku).string() + ' ' +
-             paths.cells_of(sku).string() + "/*.h5";
-  }
+  for (const std::string& sku : skus)
+    parts += (parts.empty() ? "  " : " \\\n  ") + paths.of_sku(sku).string();
   values["parts"] = parts;
   values["container"] = container(submission, {"${archive%/*}"});
   values["partition"] = submission.cluster.merge_partition;

@@ -22,7 +22,6 @@ struct SubmitPaths {
   std::filesystem::path archive;                           // DIR/results.h5, absolute
   std::filesystem::path of(const std::string& end) const;  // DIR/results<end>
   std::filesystem::path of_sku(const std::string& sku) const { return of('.' + sku + ".h5"); }
-  std::filesystem::path cells_of(const std::string& sku) const { return of('.' + sku + ".cells"); }
 };
 
 /// What all scripts of a submission have in common.
@@ -33,7 +32,7 @@ struct Submission {
   SubmitPaths paths;
 };
 
-/// The job of one SKU, or its array.
+/// The job of one SKU.
 BatchScript sku_script(const Submission& submission, const SkuJob& job);
 /// The job that runs after them, merges the archives of `skus` and prints the table.
 BatchScript merge_script(const Submission& submission, const std::vector<std::string>& skus);

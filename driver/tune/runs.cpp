@@ -37,10 +37,7 @@ struct LogSum {
   std::size_t points = 0;
 };
 
-}  // namespace
-
 namespace fs = std::filesystem;
-namespace {
 
 void write(const fs::path& path, const std::string& text) {
   analysis::NewFile file(path);
@@ -81,44 +78,46 @@ void copy_profiles(const fs::path& from, const fs::path& to) {
 
 }  // namespace
 
-TuneFolder::TuneFolder(fs::path path, const sweep::SweepSpec& spec, const fs::path& profiles,
-                       std::span<const Candidate> candidates)
-    : path_(std::move(path)), sweep_file_(path_ / (spec.name + "-tune.toml")) {
+TuneRuns::TuneRuns(const Options& options, const sweep::SweepSpec& spec,
+                   std::span<const Candidate> candidates)
+    : options_(options),
+      tune_(*spec.tune),
+      name_(spec.name),
+      path_(*options.output),
+      runs_(options, spec, sweep_file(), file("profiles"), file("runs.log")) {
   const std::string text = sweep_text(spec, candidates);
   if (fs::exists(path_ / "train.h5") && sweep::load_spec(sweep_file()).text != text)
     throw UsageError(path_.string() +
                      " has the tuning of another sweep file, or of this one as it " +
                      "was: give another -o");
   fs::create_directories(path_ / "profiles");
-  copy_profiles(profiles, path_ / "profiles");
+  copy_profiles(options.profiles, path_ / "profiles");
   for (const Candidate& each : candidates)
     write(path_ / "profiles/policies" / (each.name + ".toml"),
-          policy_text(spec.tune->policy, each.values, "A candidate of kvsweep tune."));
-  write(sweep_file_, text);
+          policy_text(each.values, "A candidate of kvsweep tune."));
+  write(sweep_file(), text);
 }
 
-std::string TuneFolder::policy_text(const std::string& policy, const sweep::ParamMap& values,
-                                    const std::string& comment) const {
+std::string TuneRuns::policy_text(const sweep::ParamMap& values, const std::string& comment) const {
   sweep::ParamMap all;
   for (const auto& [key, param] : values)
     all[key.substr(std::string_view("policy.").size())] = param;
-  all.merge(worker::load_policy_profile(path_ / "profiles", policy));
+  all.merge(worker::load_policy_profile(path_ / "profiles", tune_.policy));
   std::string text = "# " + comment + '\n';
   for (const auto& [key, param] : all) text += key + " = " + sweep::to_text(param.value) + '\n';
   return text;
 }
 
-void TuneFolder::write_candidates(const sweep::TuneSpec& tune,
-                                  std::span<const Candidate> candidates,
-                                  std::span<const Entrant> entrants, const Scores& scores) const {
+void TuneRuns::write_candidates(std::span<const Candidate> candidates,
+                                std::span<const Entrant> entrants, const Scores& scores) const {
   std::string text = "policy";
-  for (const sweep::TuneKey& key : tune.keys) text += ',' + key.key;
+  for (const sweep::TuneKey& key : tune_.keys) text += ',' + key.key;
   text += ",seeds,ratio,low95,high95,out\n";
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     text += candidates[i].name;
-    for (const auto& key : tune.keys)
+    for (const auto& key : tune_.keys)
       text += ',' + analysis::csv_text(sweep::bare_text(candidates[i].values.at(key.key).value));
-    const auto mine = scores.find(candidates[i].name), untuned = scores.find(tune.policy);
+    const auto mine = scores.find(candidates[i].name), untuned = scores.find(tune_.policy);
     analysis::Ratio ratio;
     if (mine != scores.end() && untuned != scores.end())
       ratio = analysis::ratio_of(mine->second, untuned->second);
@@ -130,22 +129,21 @@ void TuneFolder::write_candidates(const sweep::TuneSpec& tune,
   write(path_ / "candidates.csv", text);
 }
 
-std::string TuneFolder::write_winner(const sweep::TuneSpec& tune, const Candidate& winner,
-                                     const std::string& comment) const {
-  const fs::path path = path_ / (tune.policy + "-tuned.toml");
-  write(path, policy_text(tune.policy, winner.values, comment));
+std::string TuneRuns::write_winner(const Candidate& winner, const std::string& comment) const {
+  const fs::path path = path_ / (tune_.policy + "-tuned.toml");
+  write(path, policy_text(winner.values, comment));
   return path.string();
 }
 
 int TuneRuns::run(const char* archive, const TuneCells& cells, sweep::ParamMap set) const {
   set["repeat.n"] = {std::int64_t{tune_.train + tune_.held_out}, {}};
-  const ChildRun child{folder_.file(archive), {only_of(cells)}, cells.backend, std::move(set)};
+  const ChildRun child{file(archive), {only_of(cells)}, {}, std::move(set)};
   write_asked(child.archive, child.only);
   return runs_.run(child);
 }
 
 Scores TuneRuns::scores(const char* archive, const TuneCells& cells) const {
-  const sweep::ArchiveReader reader = open_archive(folder_.file(archive));
+  const sweep::ArchiveReader reader = open_archive(file(archive));
   std::vector<analysis::ConfiguredCell> ours;
   for (const sweep::CellRecord& record : reader.cells())
     if (!record.kept && record.repeat >= cells.first && record.repeat < cells.last &&
@@ -161,8 +159,8 @@ Scores TuneRuns::scores(const char* archive, const TuneCells& cells) const {
     const double value = cell.figure(metric);
     if (std::isnan(value) || !policies_at.contains(point_of(*cell.record))) continue;
     if (value <= 0)
-      throw sweep::SpecError(folder_.sweep_file() + ": tune.metric must be above 0, found " +
-                             metric + " = " + analysis::exact_number(value) + " in cell " +
+      throw sweep::SpecError(sweep_file() + ": tune.metric must be above 0, found " + metric +
+                             " = " + analysis::exact_number(value) + " in cell " +
                              std::to_string(cell.record->index));
     LogSum& sum = sums[{policy_of(*cell.record), cell.record->seed}];
     sum.sum += std::log(value);
@@ -179,7 +177,7 @@ Scores TuneRuns::scores(const char* archive, const TuneCells& cells) const {
 }
 
 void TuneRuns::exclude(const char* archive, std::span<const Entrant> entrants) const {
-  exclude_cells(options_, folder_.file(archive), [&](const sweep::CellRecord& cell) {
+  exclude_cells(options_, file(archive), [&](const sweep::CellRecord& cell) {
     const auto entrant = std::ranges::find(entrants, policy_of(cell), &Entrant::policy);
     return entrant == entrants.end() ? "" : entrant->why_out;
   });

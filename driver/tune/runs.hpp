@@ -12,40 +12,6 @@
 
 namespace driver {
 
-/// The folder of a tuning: everything that its runs read and write, so that they can be repeated by
-/// hand. A second tuning of the same sweep goes on there.
-///
-///     NAME-tune.toml     the sweep, with the candidates as further policies
-///     profiles/          the profiles, with a policy for each candidate
-///     train.h5           the candidates' cells
-///     held-out.h5        the cells that judge the winner
-///     confirm.h5         the finalists' cells on another backend, if asked for
-///     *.h5.asked         of an archive: which cells its last run was asked for (an --only)
-///     candidates.csv     what became of each candidate
-///     runs.log           what the runs printed
-///     POLICY-tuned.toml  the winner
-class TuneFolder {
- public:
-  /// Writes the sweep and the profiles. Throws UsageError when the folder has another tuning.
-  TuneFolder(std::filesystem::path path, const sweep::SweepSpec& spec,
-             const std::filesystem::path& profiles, std::span<const Candidate> candidates);
-
-  std::string sweep_file() const { return sweep_file_.string(); }
-  std::string file(const char* name) const { return (path_ / name).string(); }
-
-  void write_candidates(const sweep::TuneSpec& tune, std::span<const Candidate> candidates,
-                        std::span<const Entrant> entrants, const Scores& scores) const;
-  /// Returns the path.
-  std::string write_winner(const sweep::TuneSpec& tune, const Candidate& winner,
-                           const std::string& comment) const;
-
- private:
-  std::string policy_text(const std::string& policy, const sweep::ParamMap& values,
-                          const std::string& comment) const;
-
-  std::filesystem::path path_, sweep_file_;
-};
-
 /// The policy whose tail the winner's is held against; in the sweep if it has no part in the race.
 inline constexpr const char* kTailBase = "fcfs";
 
@@ -53,22 +19,28 @@ inline constexpr const char* kTailBase = "fcfs";
 struct TuneCells {
   std::vector<std::string> policies;
   int first = 0, last = 0;
-  std::string backend = {};  // empty: that of the search
 };
 
-/// The runs of a tuning, and what came out of them.
+/// The runs of a tuning, in a folder with everything that they read and write, so that they can be
+/// repeated by hand. A second tuning of the same sweep goes on there.
+///
+///     NAME-tune.toml     the sweep, with the candidates as further policies
+///     profiles/          the profiles, with a policy for each candidate
+///     train.h5           the candidates' cells
+///     held-out.h5        the cells that judge the winner
+///     *.h5.asked         of an archive: which cells its last run was asked for (an --only)
+///     candidates.csv     what became of each candidate
+///     runs.log           what the runs printed
+///     POLICY-tuned.toml  the winner
 class TuneRuns {
  public:
-  TuneRuns(const Options& options, const TuneFolder& folder, const sweep::SweepSpec& spec)
-      : options_(options),
-        folder_(folder),
-        tune_(*spec.tune),
-        runs_(options, spec, folder.sweep_file(), folder.file("profiles"),
-              folder.file("runs.log")) {}
+  /// Writes the sweep and the profiles into --output. Throws UsageError when the folder has another
+  /// tuning.
+  TuneRuns(const Options& options, const sweep::SweepSpec& spec,
+           std::span<const Candidate> candidates);
 
-  /// Whether kTailBase can run beside the candidates: --policy-plugin would be refused for it,
-  /// since it has no effect there.
-  bool can_run_base() const { return !options_.policy_plugin; }
+  std::string sweep_file() const { return file((name_ + "-tune.toml").c_str()); }
+  std::string file(const char* name) const { return (path_ / name).string(); }
 
   /// Runs what the archive (a file of the folder) lacks, with further assignments, and shows why it
   /// waits, fails or leaves cells. Returns the exit code of the run. Throws std::runtime_error when
@@ -84,12 +56,19 @@ class TuneRuns {
   /// Marks cells of those that are out, as far as they have not run, as excluded, with the reason.
   void exclude(const char* archive, std::span<const Entrant> entrants) const;
 
+  void write_candidates(std::span<const Candidate> candidates, std::span<const Entrant> entrants,
+                        const Scores& scores) const;
+  /// Returns the path.
+  std::string write_winner(const Candidate& winner, const std::string& comment) const;
+
  private:
+  std::string policy_text(const sweep::ParamMap& values, const std::string& comment) const;
   std::string metric_of(const std::vector<analysis::ConfiguredCell>& cells) const;
 
   const Options& options_;
-  const TuneFolder& folder_;
   const sweep::TuneSpec& tune_;
+  std::string name_;
+  std::filesystem::path path_;
   ChildRuns runs_;
 };
 

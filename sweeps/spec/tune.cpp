@@ -8,7 +8,7 @@ namespace sweep {
 namespace {
 
 constexpr std::string_view kRange = "tune.range.", kChoice = "tune.choice.",
-                           kHeldOutSet = "tune.held_out_set.", kConfirmSet = "tune.confirm_set.";
+                           kHeldOutSet = "tune.held_out_set.";
 constexpr std::int64_t kMostCandidates = 10'000, kMostSeeds = 10'000;
 
 /// What follows the prefix; empty if the key does not begin with it.
@@ -64,8 +64,6 @@ TuneSpec tune_of(const std::map<std::string, std::vector<Param>>& leaves,
       tune.keys.push_back(choice_of(chosen, values));
     else if (const std::string set = behind(key, kHeldOutSet); !set.empty())
       tune.held_out_set[set] = values.front();
-    else if (const std::string there = behind(key, kConfirmSet); !there.empty())
-      tune.confirm_set[there] = values.front();
     else
       scalars[key] = values.front();
   }
@@ -80,13 +78,7 @@ TuneSpec tune_of(const std::map<std::string, std::vector<Param>>& leaves,
   tune.seed = reader.integer("tune.seed", 1, 0, std::int64_t{1} << 53);
   tune.train = static_cast<int>(reader.integer("tune.train", 10, 3, kMostSeeds));
   tune.held_out = static_cast<int>(reader.integer("tune.held_out", 20, 3, kMostSeeds));
-  tune.confirm_backend = reader.text("tune.confirm_backend", "");
-  tune.confirm = static_cast<int>(reader.integer("tune.confirm", 3, 3, tune.held_out));
   reader.reject_unknown();
-  if (const auto& where = scalars.find("tune.confirm_backend");
-      where != scalars.end() && tune.confirm_backend != "cpu" && tune.confirm_backend != "cuda")
-    fail_at(where->second.where, "tune.confirm_backend must be one of cpu, cuda, found " +
-                                     in_quotes(tune.confirm_backend));
   if (tune.keys.empty())
     throw SpecError(document +
                     ": [tune] needs a key to vary: [tune.range] \"policy.ttl_s\" = "

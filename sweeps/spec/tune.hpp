@@ -24,10 +24,7 @@ struct TuneSpec {
   std::int64_t seed = 1;  // of the candidates
   int train = 0;          // repeats of the sweep that candidates are judged by, from the first
   int held_out = 0;       // repeats after those, which judge the winner
-  std::string confirm_backend;  // that the finalists run on in the end; empty: none
-  int confirm = 3;              // repeats there, the first of the held-out ones
-  ParamMap confirm_set;         // keys that have another value there
-  ParamMap held_out_set;        // keys that have another value in the held-out cells
+  ParamMap held_out_set;  // keys that have another value in the held-out cells
   std::vector<TuneKey> keys;
   Location where;
 };

@@ -15,11 +15,11 @@ using support::Program;
 
 namespace {
 
-/// A folder with the archive of a finished run, tiny.h5, and the traces that it wrote.
+/// A folder with the archive of a finished run, tiny.h5.
 class FinishedRun : public Program {
  public:
   explicit FinishedRun(std::vector<std::string> more = {}) {
-    std::vector<std::string> words = {"run", "tiny.toml", "--jsonl", "traces"};
+    std::vector<std::string> words = {"run", "tiny.toml"};
     words.insert(words.end(), more.begin(), more.end());
     const Outcome outcome = run(words);
     INFO(outcome.err);
@@ -50,7 +50,9 @@ class FinishedRun : public Program {
   }
 
   std::string key_of(std::size_t cell) const {
-    return json::parse(lines_of(read("traces/cells.jsonl")).at(cell)).at("key");
+    const std::string cells =
+        run({"export", "tiny.h5", "--table", "cells", "--format", "jsonl"}).out;
+    return json::parse(lines_of(cells).at(cell)).at("key");
   }
 };
 
@@ -194,18 +196,11 @@ TEST_CASE("the halves of a sweep merge into what one run gives, in either order"
   run.check_refused({"merge", "a.h5", "b.h5", "-o", "link.h5"}, 2, "link.h5 exists already");
 }
 
-TEST_CASE("a trace from the archive is the trace that the run wrote") {
+TEST_CASE("a trace is of a cell by its number, its key or the start of that") {
   const FinishedRun run;
-  for (const std::string& cell : {std::string("1"), run.key_of(1), run.key_of(1).substr(0, 8)}) {
-    for (const std::string part : {"steps", "events", "requests"}) {
-      INFO(cell << ' ' << part);
-      CHECK(run.said({"trace", "tiny.h5", cell, "--" + part}) ==
-            run.read("traces/cell-001." + part + ".jsonl"));
-    }
-  }
-  CHECK(run.said({"trace", "tiny.h5", "1"}) == run.read("traces/cell-001.steps.jsonl") +
-                                                   run.read("traces/cell-001.events.jsonl") +
-                                                   run.read("traces/cell-001.requests.jsonl"));
+  const std::string trace = run.said({"trace", "tiny.h5", "1"});
+  for (const std::string& cell : {run.key_of(1), run.key_of(1).substr(0, 8)})
+    CHECK(run.said({"trace", "tiny.h5", cell}) == trace);
 }
 
 TEST_CASE("a report is refused where no folder can be, and leaves the file there as it is") {
@@ -280,12 +275,6 @@ TEST_CASE("a comparison names what it divides, and refuses what it must not comp
   run.check_refused({"compare", "tiny.h5", "--by", "jps"}, 2,
                     "no two cells differ in jps and agree in the rest");
   run.check_refused({"compare", "tiny.h5", "--by", "policy", "--base", "jps=3"}, 2, "--base");
-  REQUIRE(run.run({"run", "tiny.toml", "--archive", "big.h5", "--set", "engine.block_size=32"})
-              .exit_code == 0);
-  run.check_refused({"compare", "tiny.h5", "big.h5"}, 2, "engine.block_size: 16 and 32");
-  CHECK(lines_of(run.said({"compare", "tiny.h5", "big.h5", "--by", "policy,engine.block_size",
-                           "--format", "csv"}))
-            .size() == 3);
 }
 
 TEST_CASE("a fit says what steps take, of one card and model") {

@@ -19,7 +19,7 @@ TEST_CASE("without arguments, and with --help, the program lists its commands") 
 
 TEST_CASE("every command explains itself and its own options") {
   const std::vector<std::pair<std::string, std::string>> an_option_of = {
-      {"run", "--jsonl DIR"}, {"workload", "--turn T"}, {"bench", "--repeats N"}};
+      {"run", "--as-sku SKU"}, {"workload", "--turn T"}, {"bench", "--repeats N"}};
   for (const auto& [command, option] : an_option_of) {
     const Outcome outcome = Program().run({command, "--help"});
     INFO(command);
@@ -28,7 +28,7 @@ TEST_CASE("every command explains itself and its own options") {
     CHECK_THAT(outcome.out, StartsWith("kvsweep " + command + " "));
     CHECK_THAT(outcome.out, Contains(option));
   }
-  CHECK_THAT(Program().run({"workload", "--help"}).out, !Contains("--jsonl"));
+  CHECK_THAT(Program().run({"workload", "--help"}).out, !Contains("--fake-device"));
   CHECK(Program().run({"help", "workload"}).out == Program().run({"workload", "--help"}).out);
 }
 
@@ -42,7 +42,8 @@ TEST_CASE("a misspelled command or option is refused with the nearest one") {
   CHECK_THAT(refusal({"help", "pln"}), Contains("(did you mean plan?)"));
   CHECK_THAT(refusal({"run", "a.toml", "--arhive", "b"}),
              Contains("run: unknown option --arhive (did you mean --archive?)"));
-  CHECK_THAT(refusal({"plan", "a.toml", "--jsonl", "d"}), Contains("plan does not take --jsonl"));
+  CHECK_THAT(refusal({"plan", "a.toml", "--fake-device", "d"}),
+             Contains("plan does not take --fake-device"));
 }
 
 TEST_CASE("the version names what the program was built with") {

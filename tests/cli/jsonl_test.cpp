@@ -19,41 +19,38 @@ int broken_lines(const std::string& text) {
 
 }  // namespace
 
-TEST_CASE(
-    "the flag --jsonl writes the steps, events and requests of each cell as complete JSON lines") {
+TEST_CASE("a trace has steps, events and requests as complete JSON lines, and each part alone") {
   const Program program;
-  REQUIRE(program.run({"run", "tiny.toml", "--jsonl", "deep/traces"}).exit_code == 0);
-  for (const std::string cell : {"cell-000", "cell-001"}) {
-    for (const std::string table : {"steps", "events", "requests"}) {
-      const std::string text = program.read("deep/traces/" + cell + "." + table + ".jsonl");
-      INFO(cell << ' ' << table);
+  REQUIRE(program.run({"run", "tiny.toml"}).exit_code == 0);
+  for (const std::string cell : {"0", "1"}) {
+    std::string parts;
+    for (const std::string part : {"steps", "events", "requests"}) {
+      const std::string file = cell + '.' + part + ".jsonl";
+      REQUIRE(program.run({"trace", "tiny.h5", cell, "--" + part, "-o", file}).exit_code == 0);
+      const std::string text = program.read(file);
+      INFO(cell << ' ' << part);
       // With FCFS and free blocks to spare, nothing is pinned or evicted.
-      const bool eventful = cell == "cell-001" || table != "events";
+      const bool eventful = cell == "1" || part != "events";
       CHECK(text.empty() != eventful);
       CHECK(broken_lines(text) == 0);
+      parts += text;
     }
+    CHECK(program.run({"trace", "tiny.h5", cell}).out == parts);
   }
-  for (const std::string& name : program.names_in("deep/traces"))
-    CHECK_THAT(name, !Contains("partial"));
 }
 
 TEST_CASE("the same sweep writes the same traces") {
   const Program one, other;
-  REQUIRE(one.run({"run", "tiny.toml", "--jsonl", "t"}).exit_code == 0);
-  REQUIRE(other.run({"run", "tiny.toml", "--jsonl", "t"}).exit_code == 0);
-  REQUIRE_FALSE(one.names_in("t").empty());
-  CHECK(one.names_in("t") == other.names_in("t"));
-  for (const std::string& name : one.names_in("t")) {
-    INFO(name);
-    if (name.starts_with("cell-")) CHECK(one.read("t/" + name) == other.read("t/" + name));
-  }
+  for (const Program* each : {&one, &other})
+    REQUIRE(each->run({"run", "tiny.toml"}).exit_code == 0);
+  for (const std::string cell : {"0", "1"})
+    CHECK(one.run({"trace", "tiny.h5", cell}).out == other.run({"trace", "tiny.h5", cell}).out);
 }
 
-TEST_CASE("traces that cannot be written are an error that names the folder") {
+TEST_CASE("traces that cannot be written are an error that names the file") {
   Program program;
-  program.write("traces", "a file, not a folder");
-  const Outcome outcome = program.run({"run", "tiny.toml", "--jsonl", "traces"});
-  CHECK(outcome.exit_code != 0);
-  CHECK_THAT(outcome.err, Contains("traces"));
-  CHECK(program.read("traces") == "a file, not a folder");
+  REQUIRE(program.run({"run", "tiny.toml"}).exit_code == 0);
+  const Outcome outcome = program.run({"trace", "tiny.h5", "0", "-o", "missing/t.jsonl"});
+  CHECK(outcome.exit_code == 2);
+  CHECK_THAT(outcome.err, Contains("missing/t.jsonl"));
 }

@@ -99,20 +99,8 @@ TEST_CASE("what tables print as a policy, and runs as a cell, selects cells ever
              !Contains("did you mean"));
 }
 
-TEST_CASE("of several archives a filter is judged over all of them") {
+TEST_CASE("a label must mean one cell") {
   const Archives archives;
-  CHECK_THAT(archives.said({"compare", "a.h5", "b.h5", "--only", "policy=fcfs,pin"}),
-             Contains("first archive"));
-  CHECK_THAT(archives.said({"compare", "a.h5", "b.h5", "--only", "policy=fcfs,continuum"}, 2),
-             Contains("policy must be one of \"fcfs\", \"cpu_offload\", \"pin\""));
-  CHECK_THAT(archives.said({"plan", "b.toml", "--archive", "b.h5", "--only", "policy=pin"}),
-             Contains("done"));
-}
-
-TEST_CASE("two archives, or a label, of which nothing or too much is chosen, are told as such") {
-  const Archives archives;
-  CHECK_THAT(archives.said({"compare", "a.h5", "b.h5", "--only", "policy=cpu_offload"}, 2),
-             Contains("no cell of b.h5 is chosen by --only and --skip"));
   archives.said({"run", "c.toml", "--set", "workload.jobs=4", "--only", "policy.eviction=lru"});
   CHECK_THAT(archives.said({"trace", "c.h5", "gpu=h100-80gb policy=fcfs policy.eviction=lru jps=3",
                             "--requests"},
@@ -126,12 +114,6 @@ TEST_CASE("compare names the axis that a sweep sets, and needs no axis that it d
   CHECK_THAT(cards, Contains("a100-40gb") && !Contains("engine.kv_tokens"));
   CHECK_THAT(archives.said({"compare", "a.h5", "--by", "dram_gib"}),
              Contains("128       cpu_offload"));
-  archives.write("e.toml", kBegin + "name = \"e\"\n[axes]\ngpu = [\"a100-40gb\"]\n" +
-                               "policy = [\"fcfs\"]\njps = [3]\n" + kWorkload);
-  archives.said({"run", "e.toml"});
-  archives.said({"run", "tiny.toml"});
-  CHECK_THAT(archives.said({"compare", "tiny.h5", "e.h5", "--by", "policy,jps"}, 2),
-             Contains("differ in gpu: h100-80gb and a100-40gb; name it in --by"));
 }
 
 TEST_CASE("a word that is no figure, key or argument says what there is") {

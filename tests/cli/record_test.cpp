@@ -125,9 +125,6 @@ TEST_CASE("a command that needs a table says which cell lacks it, and at which l
     CHECK_THAT(outcome.err, Contains("cell 0 (gpu=h100-80gb policy=fcfs jps=3) is stored at the "
                                      "level jobs, without its "));
   }
-  const Outcome traces = run_tiny(program, {"--record", "jobs", "--jsonl", "traces"});
-  CHECK(traces.exit_code == 2);
-  CHECK_THAT(traces.err, Contains("--jsonl") && Contains("the level is jobs"));
 }
 
 TEST_CASE("tables, comparisons, claims and reports take cells of any level") {

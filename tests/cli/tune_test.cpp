@@ -67,6 +67,9 @@ TEST_CASE("tune finds a better time to live by itself, and says what it gains on
   CHECK(having(",excluded,") > 0);
   CHECK(having(",excluded,") == having(" of continuum-"));
   CHECK(having(",excluded,") == having(" seeds,"));
+  CHECK_THAT(program.run({"status", "tuned/train.h5"}).out,
+             Contains(" 0 running, 0 left, 0 failed (") &&
+                 Contains("excluded, infeasible or not asked for)"));
 
   SECTION("again, it has everything already") {
     const std::string before = program.read("tuned/train.h5");
@@ -175,62 +178,4 @@ TEST_CASE("a search that cannot be is refused, with its place") {
              Contains("policy.ttl_s=3.0 would change every candidate"));
   CHECK_THAT(complaint(with("gap_s = 5.0", "gap_s = -5.0")), Contains("workload.gap_s"));
   CHECK_THAT(program.run({"tune", "slow.toml"}).err, Contains("tune needs -o DIR"));
-}
-
-TEST_CASE(
-    "finalists are confirmed on another backend, and the archives say what was asked of them") {
-  const Program program;
-  const std::string text = R"(schema = 1
-[sweep]
-name = "tiny"
-backend = "sim"
-[axes]
-gpu = ["h100-80gb"]
-model = ["tiny-llama-3"]
-policy = ["continuum"]
-jps = [20]
-[engine]
-kv_tokens = 1536
-max_model_len = 1024
-max_num_batched_tokens = 512
-max_num_seqs = 16
-dtype = "float32"
-[workload]
-kind = "agent8"
-jobs = 6
-scale = 0.05
-tool_hint = true
-gap_s = 3.0
-[tune]
-policy = "continuum"
-candidates = 3
-train = 3
-held_out = 3
-confirm_backend = "cpu"
-[tune.range]
-"policy.ttl_s" = [3.5, 60.0]
-[tune.choice]
-"policy.threshold_s" = [60.0]
-[tune.confirm_set]
-"workload.gap_s" = 0.05
-)";
-  program.write("tiny.toml", text);
-  const Outcome tuned = program.run({"tune", "tiny.toml", "-o", "tuned"});
-  INFO(tuned.out << tuned.err << program.read("tuned/runs.log"));
-  REQUIRE(tuned.exit_code == 0);
-  CHECK_THAT(tuned.out, Contains(" leads with ") && Contains("  continuum-0") &&
-                            Contains(" on cpu jct_wall_mean_s is "));
-  CHECK_THAT(tuned.out, Contains(" on 3 held-out seeds with workload.gap_s = 0.05"));
-  const Outcome status = program.run({"status", "tuned/train.h5"});
-  CHECK_THAT(status.out, Contains(" 0 running, 0 left, 0 failed (") &&
-                             Contains("excluded, infeasible or not asked for)"));
-  CHECK_THAT(program.run({"status", "tuned/confirm.h5"}).out,
-             Contains(" 0 left") && Contains("backend cpu"));
-
-  program.write("other.toml", text.substr(0, text.find("confirm_backend")) +
-                                  "confirm_backend = \"sim\"\n" +
-                                  text.substr(text.find("[tune.range]")));
-  const Outcome refused = program.run({"tune", "other.toml", "-o", "other"});
-  CHECK(refused.exit_code == 2);
-  CHECK_THAT(refused.err, Contains("tune.confirm_backend must be one of cpu, cuda, found \"sim\""));
 }

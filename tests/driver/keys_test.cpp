@@ -105,10 +105,6 @@ TEST_CASE("a key that is one row of the table is printed and completed") {
         "    How long the test waits.\n"
         "    default: 5 s; allowed: 0-60 s\n"
         "    counts where test.mood is calm or tired\n");
-  CHECK(printed(driver::print_keys_json, table, "test.m") ==
-        "{\"key\":\"test.mood\",\"type\":\"choice\",\"default_kind\":\"value\","
-        "\"default\":\"calm\",\"unit\":\"\",\"choices\":[\"calm\",\"tired\",\"angry\"],"
-        "\"where\":\"\",\"neutral\":\"angry\",\"says\":\"What the test feels.\"}\n");
   CHECK_THAT(printed(driver::print_keys_markdown, table, "test."),
              Contains("| `test.patience_s` | 5 s | 0-60 s | How long the test waits. | test.mood "
                       "is calm or tired |"));

@@ -89,30 +89,5 @@ def plugins():
         expect(float(row["plugin_calls"]) > 8, f"calls in {row['label']}: {row['plugin_calls']}")
 
 
-@case("finalists that sim has chosen are confirmed")
-def confirmed():
-    text = tiny("continuum", backend="sim").replace("gap_s = 0.05", "gap_s = 3.0").replace("debug = true\n", "") + f"""
-[tune]
-policy = "continuum"
-candidates = 3
-train = 3
-held_out = 3
-confirm_backend = "{BACKEND}"
-[tune.range]
-"policy.ttl_s" = [3.5, 60.0]
-[tune.choice]
-"policy.threshold_s" = [60.0]
-[tune.confirm_set]
-"workload.gap_s" = 0.05
-"engine.debug" = true
-"""
-    with Folder(text) as folder:
-        words = [PROGRAM, "tune", "farm.toml", "-o", "tuned"]
-        done = subprocess.run(words, cwd=folder.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        log = folder.file("tuned/runs.log")
-        expect_equal(done.returncode, 0, f"exit code, {done.stdout}{open(log).read() if os.path.exists(log) else ''}")
-        expect_in(f" on {BACKEND} jct_wall_mean_s is ", done.stdout, "what the finalists do there")
-
-
 if __name__ == "__main__":
     main()

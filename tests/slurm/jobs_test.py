@@ -144,40 +144,6 @@ def cancelled():
         cluster.expect_same_results("results.a100-40gb.h5")
 
 
-@case("an array of one cell a task, merged, holds what one job of all cells does")
-def array():
-    with Cluster() as cluster:
-        tasks, merge = cluster.submit("--sku", "a100-40gb", "--array")
-        expect_equal(merge.wait(), 0, cluster.all_logs())
-        logs = [name for name in os.listdir(cluster.file("out"))
-                if name.startswith(f"results.a100-40gb.{tasks.number}_")]
-        expect_equal(len(logs), 4, "tasks")
-        expect_equal(len(os.listdir(cluster.file("out/results.a100-40gb.cells"))), 4, "archives")
-        cluster.expect_same_results("results.h5")
-
-
-@case("a task of an array drains at USR1, and an array of which a task was cancelled goes on with that task's cell alone")
-def array_again():
-    with Cluster(sweep(policies=("fcfs",), jobs=300)) as cluster:
-        tasks, merge = cluster.submit("--sku", "a100-40gb", "--array", "--gpus", "1")
-        frozen = cluster.until(tasks.worker, "a cell that runs")
-        os.kill(frozen, signal.SIGSTOP)
-        tasks.drain("_0")
-        cluster.tool("scancel", tasks.number + "_1")  # which waits for the first
-        os.kill(frozen, signal.SIGCONT)
-        expect_equal(merge.wait(), 0, cluster.all_logs())
-        expect_in("(draining)", cluster.all_logs(), "logs")
-        before = cluster.finished("results.h5")
-        expect_equal(len(before), 1, "cells of the first array")
-        again, merge = cluster.submit("--sku", "a100-40gb", "--array")
-        expect_equal(merge.wait(), 0, cluster.all_logs())
-        logs = [name for name in os.listdir(cluster.file("out")) if f".{again.number}_" in name]
-        expect_equal(len(logs), 1, "tasks of the second array")
-        after = cluster.finished("results.h5")
-        expect_equal({label: after[label] for label in before}, before, "cells of the first array")
-        cluster.expect_same_results("results.h5")
-
-
 @case("a second job on an archive ends at once with 6 and who has it, and the first has all its cells")
 def two_jobs():
     with Cluster(sweep(jobs=300)) as cluster:

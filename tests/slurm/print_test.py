@@ -99,20 +99,12 @@ def generic():
         "--sku", "a100-40gb", "--backend", "cuda", "--launcher", "srun", "--time", "720"))
 
 
-@case("an array has a task for each cell, with its key and what it is")
-def array():
-    expect_golden("array.txt", printed(
-        "--cluster", "pace-phoenix", "--account", "gts-someone", "--qos", "embers", "--backend", "cuda",
-        "--sku", "a100-40gb", "--array", "--gpus", "8", "--time", "4:00:00"))
-
-
 @case("a sweep of backend sim needs no GPU: its job says so, asks for none, and runs where merges do")
 def simulated():
     text = printed("--cluster", "pace-phoenix", "--account", "gts-someone", "--sku", "h100-80gb", "--gpus", "4")
     job = re.split(r"^# ----- .*\n", text, flags=re.MULTILINE)[1]
     expect("--gres" not in job and "--constraint" not in job, job)
     expect_in("on 4 workers. Backend sim needs no GPU, so none is requested.", job, "job")
-    expect_in("Backend sim needs no GPU", printed("--sku", "h100-80gb", "--array"), "array")
 
 
 def hours_asked_for(*words):
@@ -121,12 +113,11 @@ def hours_asked_for(*words):
     return int(hours) + int(minutes) / 60
 
 
-@case("the limit follows the plan: fewer cells or more GPUs need less, an array only its longest cell, and none more than the QOS")
+@case("the limit follows the plan: fewer cells or more GPUs need less, and none more than the QOS")
 def times():
     all_cells = hours_asked_for()
     expect(hours_asked_for("--only", "jps=1") < all_cells, "a quarter of the cells needs less")
     expect(hours_asked_for("--gpus", "4") < all_cells, "four GPUs need less")
-    expect(hours_asked_for("--array") < hours_asked_for("--gpus", "24") + 0.5, "one cell a task")
     pace = ("--cluster", "pace-phoenix", "--account", "gts-someone")
     expect(hours_asked_for(*pace, "--qos", "embers") <= 8, "embers ends after 8 hours")
     expect_in("8 h", refused("--sku", "a100-40gb", *pace, "--qos", "embers", "--time", "9:00:00"),
@@ -135,7 +126,7 @@ def times():
 
 @case("every script is one that bash can read")
 def syntax():
-    for words in (("--array",), ("--smoke",), ("--launcher", "srun"), ("--cluster", "sandbox")):
+    for words in (("--smoke",), ("--launcher", "srun"), ("--cluster", "sandbox")):
         text = printed("--sku", "h100-80gb,a100-40gb", *words)
         for script in re.split(r"^# ----- .*\n", text, flags=re.MULTILINE)[1:]:
             checked = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True,
@@ -210,16 +201,14 @@ def whole_gib():
             expect_in(f"#SBATCH --mem={asked}G\n", text, f"memory of a node of {node} GiB")
 
 
-@case("a limit under which the longest cell cannot end is refused with what it needs, for a job and for an array")
+@case("a limit under which the longest cell cannot end is refused with what it needs")
 def too_short():
-    for words in ("--time", "8"), ("--time", "2", "--array"):
-        message = refused("--sku", "a100-40gb", "--backend", "cuda", *words)
-        given, longest, margin = map(float, re.search(
-            r"is (\d+) s, but the longest cell of a100-40gb needs ([\d.]+) s, and (\d+) s to the limit", message).groups())
-        expect_equal((given, margin), (60 * float(words[1]), 90), "seconds")
-        expect_in("generic.toml", message, "message")
-        enough = str(int((longest + margin) // 60) + 1)
-        printed("--sku", "a100-40gb", "--backend", "cuda", "--time", enough, *words[2:])
+    message = refused("--sku", "a100-40gb", "--backend", "cuda", "--time", "8")
+    given, longest, margin = map(float, re.search(
+        r"is (\d+) s, but the longest cell of a100-40gb needs ([\d.]+) s, and (\d+) s to the limit", message).groups())
+    expect_equal((given, margin), (480, 90), "seconds")
+    expect_in("generic.toml", message, "message")
+    printed("--sku", "a100-40gb", "--backend", "cuda", "--time", str(int((longest + margin) // 60) + 1))
 
 
 @case("a SKU that the sweep or the cluster does not have is refused with those that there are")
@@ -264,14 +253,13 @@ def minutes_planned(line):
     return float(number) / (60 if unit == "s" else 1)
 
 
-@case("a smoke test has one cell a SKU, of about two minutes, on one GPU, drains its first start, and is no array")
+@case("a smoke test has one cell a SKU, of about two minutes, on one GPU, and drains its first start")
 def smoke():
     text = printed("--sku", "h100-80gb,h200-141gb", "--backend", "cuda", "--smoke", "--gpus", "4")
     expect_equal(len(re.findall(r"--cell [0-9a-f]{12} ", text)), 2, "cells")
     expect_equal(len(re.findall(r"^#SBATCH --gres=\S+:1$", text, re.MULTILINE)), 2, "GPUs")
     expect_equal(text.count("scancel --batch --signal=USR1"), 2, "drains")
     expect(all(60 <= minutes_planned(line) * 60 <= 240 for line in text.splitlines() if "planned to take" in line), text)
-    expect_in("--array", refused("--sku", "a100-40gb", "--smoke", "--array"), "message")
 
 
 @case("a time limit is given in every form that Slurm has, and seconds count as a minute begun")
@@ -279,7 +267,7 @@ def times():
     for given, limit in (("90", "01:30:00"), ("90:00", "01:30:00"), ("89:01", "01:30:00"), ("1:30:00", "01:30:00"),
                          ("00:90:00", "01:30:00"), ("0-01:30", "01:30:00"), ("0-1", "01:00:00"),
                          ("0-01:29:30", "01:30:00"), ("1-00:00:00", "24:00:00"), ("1-00", "24:00:00")):
-        text = printed("--sku", "a100-40gb", "--backend", "cuda", "--array", "--cluster", "generic", "--time", given)
+        text = printed("--sku", "a100-40gb", "--backend", "cuda", "--only", "jps=1", "--cluster", "generic", "--time", given)
         expect_in(f"#SBATCH --time={limit}\n", text, given)
     for wrong in ("0", "0:00", "1-", "-5", "1-2-3", "1:2:3:4", "1h", "90:", ":90", "+90", " 90", "1.5", "9999999999"):
         expect_in("--time must be as Slurm has it", refused("--sku", "a100-40gb", "--time=" + wrong), wrong)
@@ -292,7 +280,7 @@ def incomplete():
         with open(path, "w", encoding="utf-8") as file:
             file.write('[sku.a100-40gb]\npartition = "gpu"\n')
         message = refused("--sku", "a100-40gb", "--cluster", path)
-    for word in ("16 keys are missing", "cluster.mpirun", "sku.a100-40gb.gres", os.path.join("clusters", "generic.toml")):
+    for word in ("15 keys are missing", "cluster.mpirun", "sku.a100-40gb.gres", os.path.join("clusters", "generic.toml")):
         expect_in(word, message, "message")
 
 
@@ -350,10 +338,8 @@ def even_gpus():
 @case("modules are loaded before the script sets -u")
 def modules_first():
     with Profile("generic", ('modules = ""', 'modules = "gcc openmpi"')) as profile:
-        for words in (), ("--array",):
-            text = printed("--cluster", profile.path, "--sku", "a100-40gb", *words)
-            for script in re.split(r"^# ----- .*\n", text, flags=re.MULTILINE)[1:]:
-                expect(0 < script.index("\nmodule load gcc openmpi\n") < script.index("\nset -u"), script)
+        for script in scripts_of(printed("--cluster", profile.path, "--sku", "a100-40gb")):
+            expect(0 < script.index("\nmodule load gcc openmpi\n") < script.index("\nset -u"), script)
 
 
 SERVERS = os.path.join(SOURCE, "sweeps/experiments/servers/vllm-matrix-72.toml")
@@ -369,20 +355,19 @@ def scripts_of(text):
 @case("a container of the profile runs kvsweep wherever a script calls it, with its folders and the model cache")
 def containers():
     with Profile("generic", IMAGES[0], IMAGES[2]) as profile:
-        for words in (), ("--array",):
-            text = printed("--cluster", profile.path, "--sku", "a100-40gb", "--backend", "cuda", *words)
-            *jobs, merge = scripts_of(text)
-            expect_equal(len(jobs), 1, "jobs")
-            for script in jobs[0], merge:
-                expect_in("\nkvsweep=kvsweep\n", script, "script")
-                expect_equal(len(re.findall(r'"\$kvsweep"', script)),
-                             script.count('"${container[@]}" "$kvsweep" '), "calls, in the container")
-                done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
-                expect_equal(done.returncode, 0, f"syntax, {done}")
-            expect_in('\nexport HF_HOME="/shared/models"\n', jobs[0], "job")
-            expect_in('container=(apptainer exec --nv --bind "${sweep%/*}" --bind "${archive%/*}" --bind "$TMPDIR" '
-                      '--bind "$HF_HOME" "/shared/kvsweep.sif")\n', jobs[0], "job")
-            expect("server.prefix" not in text, "no server is started")
+        text = printed("--cluster", profile.path, "--sku", "a100-40gb", "--backend", "cuda")
+        *jobs, merge = scripts_of(text)
+        expect_equal(len(jobs), 1, "jobs")
+        for script in jobs[0], merge:
+            expect_in("\nkvsweep=kvsweep\n", script, "script")
+            expect_equal(len(re.findall(r'"\$kvsweep"', script)),
+                         script.count('"${container[@]}" "$kvsweep" '), "calls, in the container")
+            done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, check=False)
+            expect_equal(done.returncode, 0, f"syntax, {done}")
+        expect_in('\nexport HF_HOME="/shared/models"\n', jobs[0], "job")
+        expect_in('container=(apptainer exec --nv --bind "${sweep%/*}" --bind "${archive%/*}" --bind "$TMPDIR" '
+                  '--bind "$HF_HOME" "/shared/kvsweep.sif")\n', jobs[0], "job")
+        expect("server.prefix" not in text, "no server is started")
 
 
 @case("a container for servers is in front of their command alone, with the model cache")
@@ -444,19 +429,6 @@ def written():
         for number, name in enumerate(kept):
             with open(name, encoding="utf-8") as file:
                 expect(file.read().endswith(f"# mine {number}\n"), f"{name} is not what was edited")
-    finally:
-        shutil.rmtree(folder)
-
-
-@case("a job is refused where an array has left archives, for it would run their cells again")
-def after_an_array():
-    folder = tempfile.mkdtemp()
-    try:
-        os.makedirs(os.path.join(folder, "results.a100-40gb.cells", "0123456789ab.h5.d"))
-        archive = os.path.join(folder, "results.h5")
-        expect_in("results.a100-40gb.cells", refused("--sku", "a100-40gb", archive=archive), "message")
-        done = submit("--archive", archive, "--print", "--sku", "a100-40gb", "--array")
-        expect_equal(done.returncode, 0, f"exit code, {done}")
     finally:
         shutil.rmtree(folder)
 

@@ -90,7 +90,7 @@ class Folder:
         return archives.finished_cells(self.file(MERGED))
 
 
-@case("what the merged archive has stays in it: cells of a plain run, and those of a job or an array whose archives are gone")
+@case("what the merged archive has stays in it: cells of a plain run, and those of a job whose archive is gone")
 def merge_keeps():
     with Folder() as folder:
         folder.run(MERGED, "gpu=h100-80gb")
@@ -102,12 +102,7 @@ def merge_keeps():
         expect_equal(len(first), 3, "cells of the first merge")
         expect_equal({label: first[label] for label in plain}, plain, "cells of the plain run")
         os.remove(folder.file(OWN))
-        folder.run("results.a100-40gb.cells/0.h5", "gpu=a100-40gb,jps=10")
-        second = folder.merge()
-        expect_equal(len(second), 4, "cells of the second merge")
-        expect_equal({label: second[label] for label in first}, first, "cells of the first merge")
-        shutil.rmtree(folder.file("results.a100-40gb.cells"))
-        expect_equal(folder.merge(), second, "cells of a merge without parts")
+        expect_equal(folder.merge(), first, "cells of a merge without parts")
 
 
 # Notes what it is told to bind, and has the command behind the image.
@@ -177,7 +172,7 @@ def goes_on_from_merged():
         folder.run(MERGED, "gpu=a100-40gb,jps=5")
         refused = folder.submit()
         expect_equal(refused.returncode, 2, f"exit code, {refused}")
-        for words in f"{MERGED} has 1 of the cells", f"{OWN} lacks", "--array", "results.merge.sbatch":
+        for words in f"{MERGED} has 1 of the cells", f"{OWN} lacks", "results.merge.sbatch":
             expect_in(words, refused.stderr, "message")
 
 

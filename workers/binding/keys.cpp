@@ -84,12 +84,6 @@ std::vector<Key> rows_of_tune() {
        "Further repeats, which judge the winner."},
       {"tune.held_out_set", AnyText{}, optional("none"), kAlways,
        "A table: keys that have another value in the held-out cells."},
-      {"tune.confirm_backend", OneOf{{"cpu", "cuda"}}, optional("none"), kAlways,
-       "Where the two best candidates and the untuned policy run in the end."},
-      {"tune.confirm", Whole{3, 10'000}, value("3"), kAlways,
-       "Repeats there: the first of the held-out ones."},
-      {"tune.confirm_set", AnyText{}, optional("none"), kAlways,
-       "A table: keys that have another value there."},
   };
 }
 

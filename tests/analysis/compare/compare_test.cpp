@@ -21,11 +21,6 @@ ComparisonReport within(const ArchivedCells& archive,
   return compare_within(archive.cells(), question);
 }
 
-ComparisonReport between(const ArchivedCells& a, const ArchivedCells& b,
-                         const CompareQuestion& question = kPolicyByRate) {
-  return compare_archives(a.cells(), b.cells(), question);
-}
-
 std::string refusal(const ArchivedCells& archive, const CompareQuestion& question) {
   try {
     within(archive, question);
@@ -162,46 +157,6 @@ TEST_CASE("a single repeat gives a ratio without an interval") {
   CHECK(row.ratio.value == Approx(0.5));
   CHECK(std::isnan(row.ratio.interval.low));
   CHECK(std::isnan(row.ratio.interval.high));
-}
-
-TEST_CASE("the second archive is divided by the first, cell by cell") {
-  ArchivedCells a, b;
-  a.add({{"policy", text("fcfs")}}, 100);
-  a.add({{"policy", text("continuum")}}, 50);
-  b.add({{"policy", text("continuum")}}, 40);
-  b.add({{"policy", text("lmcache")}}, 70);
-  const ComparisonReport report = between(a, b);
-  REQUIRE(report.rows.size() == 1);
-  CHECK(report.rows[0].ratio.value == Approx(0.8));
-  CHECK(report.without_partner == 1);
-}
-
-TEST_CASE("a named key of which two archives have no value in common is what is compared") {
-  ArchivedCells a, b;
-  a.add({{"policy", text("fcfs")}, {"engine.block_size", whole(16)}}, 100);
-  b.add({{"policy", text("fcfs")}, {"engine.block_size", whole(32)}}, 110);
-  CHECK_THROWS_WITH(between(a, b), Contains("engine.block_size: 16 and 32"));
-  const ComparisonReport report =
-      between(a, b, {{"policy", "engine.block_size"}, "jct_wall_mean_s", {}});
-  CHECK(report.rows.at(0).ratio.value == Approx(1.1));
-}
-
-TEST_CASE("a policy that a setting changed is compared with its own in the other archive") {
-  ArchivedCells a, b;
-  const auto changed = [&](const std::string& policy, double mean_s) {
-    sweep::CellRecord& cell = b.add({{"policy", text(policy)}}, mean_s);
-    cell.notes.push_back({"policy", policy + "+eviction=tail_lru"});
-  };
-  a.add({{"policy", text("fcfs")}}, 200);
-  a.add({{"policy", text("job_fcfs")}}, 60);
-  changed("job_fcfs", 57);
-  changed("fcfs", 150);
-  const ComparisonReport report = between(a, b);
-  REQUIRE(report.rows.size() == 2);
-  CHECK(report.rows[0].ratio.value == Approx(0.95));
-  CHECK(report.rows[0].over == "first archive: job_fcfs");
-  CHECK(report.rows[1].ratio.value == Approx(0.75));
-  CHECK(report.rows[1].over == "first archive: fcfs");
 }
 
 TEST_CASE("cells without a result are left out and counted") {

@@ -1,14 +1,12 @@
 #include "analysis/digest/cell_report.hpp"
 
 #include <cmath>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "analysis/text/text_table.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace analysis;
-using nlohmann::json;
 using sweep::CellStatus;
 using sweep::Value;
 
@@ -35,13 +33,6 @@ std::string summary(const std::vector<CellReport>& cells) {
   std::ostringstream text;
   print_summary(cells, text);
   return text.str();
-}
-
-json line_of(const CellReport& report) {
-  std::ostringstream text;
-  write_cells_jsonl(std::vector{report}, text);
-  CHECK(text.str().find('\n') == text.str().size() - 1);
-  return json::parse(text.str());
 }
 
 }  // namespace
@@ -155,25 +146,6 @@ TEST_CASE("numbers have four significant digits, whole numbers all digits") {
   CHECK(four_digits(0) == "0");
   CHECK(four_digits(1.2344e-7) == "1.234e-07");
   CHECK(four_digits(sweep::kNotObserved) == "-");
-}
-
-TEST_CASE("a cell is one line of JSON with its figures and their units") {
-  CellReport report = cell(7, "fcfs", 1, 41.0312);
-  report.key = "ab12";
-  report.label = "gpu=h100-80gb policy=fcfs jps=1";
-  report.seed = 42;
-  report.figures.push_back({"tpot_mean_s", sweep::kNotObserved, "s"});
-  report.notes = {{"workload", "swe_smith\n\"like\""}};
-  const json line = line_of(report);
-  CHECK(line.at("index") == 7);
-  CHECK(line.at("key") == "ab12");
-  CHECK(line.at("label") == "gpu=h100-80gb policy=fcfs jps=1");
-  CHECK(line.at("status") == "ok");
-  CHECK(line.at("seed") == 42);
-  CHECK(line.at("axes") == json{{"gpu", "h100-80gb"}, {"policy", "fcfs"}, {"jps", 1}});
-  CHECK(line.at("figures").at("jct_wall_mean_s") == json{{"value", 41.0312}, {"unit", "s"}});
-  CHECK(line.at("figures").at("tpot_mean_s").at("value").is_null());
-  CHECK(line.at("notes").at("workload") == "swe_smith\n\"like\"");
 }
 
 TEST_CASE("a report of a cell begins with its plan") {

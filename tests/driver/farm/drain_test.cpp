@@ -13,7 +13,6 @@ TEST_CASE("SIGINT, SIGTERM and SIGUSR1 are counted instead of killing") {
   for (const int signal : {SIGINT, SIGTERM, SIGUSR1}) {
     std::raise(signal);
     CHECK(signals.count() == ++sent);
-    CHECK(signals.last() == signal);
   }
 }
 

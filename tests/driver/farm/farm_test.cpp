@@ -103,8 +103,7 @@ TEST_CASE("several workers do each cell once") {
   const FarmStatus& last = notes.statuses.back();
   CHECK(last.done == 200);
   CHECK(last.waiting == 0);
-  CHECK(last.workers == 4);
-  CHECK(last.running.empty());
+  CHECK(last.running == 0);
 }
 
 TEST_CASE("a cell that throws is tried twice and recorded, the others are done") {

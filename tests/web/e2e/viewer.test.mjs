@@ -73,9 +73,15 @@ const ready = (where) =>
     return panes.length > 0 && panes.every((pane) => "complete" in pane.dataset && pane.querySelector("[data-part=summary]").textContent);
   });
 
+/** Writes the trace of a cell as the files of JSON lines that the page opens. */
+function writeLines(archive, cell, prefix) {
+  for (const kind of ["steps", "requests", "events"]) place.kvsweep("trace", archive, cell, `--${kind}`, "-o", `${prefix}.${kind}.jsonl`);
+}
+
 before(async () => {
   place.write("seen.toml", SWEEP);
-  place.kvsweep("run", "seen.toml", "--archive", "seen.h5", "--jsonl", "lines");
+  place.kvsweep("run", "seen.toml", "--archive", "seen.h5");
+  for (const cell of ["0", "1"]) writeLines("seen.h5", cell, `cell-00${cell}`);
   place.kvsweep("trace", "seen.h5", "1", "--view", "-o", "one.html");
   place.kvsweep("trace", "seen.h5", "1", "--view", "--beside", "0", "-o", "two.html");
   pages = await Pages.start();
@@ -195,7 +201,8 @@ test("a job is found by its name, and its waterfall, losses and link follow", as
 test("subagents are drawn below the turn that spawned them", async () => {
   place.write("agents.jsonl", TRACE.map((row) => JSON.stringify(row)).join("\n"));
   place.write("agents.toml", AGENT_SWEEP);
-  place.kvsweep("run", "agents.toml", "--archive", "agents.h5", "--jsonl", "agents");
+  place.kvsweep("run", "agents.toml", "--archive", "agents.h5");
+  writeLines("agents.h5", "0", "agents");
   place.kvsweep("trace", "agents.h5", "0", "--view", "-o", "agents.html");
   const csvOf = async (where) => {
     await ready(where);
@@ -212,7 +219,7 @@ test("subagents are drawn below the turn that spawned them", async () => {
   await shot("agents", agents);
   await agents.close();
   const lines = await pages.open(join(process.env.KVSWEEP_PAGES, "viewer.html"), "#job=a");
-  await lines.getByLabel("Open files of JSON lines").setInputFiles(["steps", "requests", "events"].map((kind) => place.path(`agents/cell-000.${kind}.jsonl`)));
+  await lines.getByLabel("Open files of JSON lines").setInputFiles(["steps", "requests", "events"].map((kind) => place.path(`agents.${kind}.jsonl`)));
   assert.deepEqual(await csvOf(lines), tree);
   await lines.close();
 });
@@ -290,7 +297,7 @@ const shownOf = async (where) => {
 
 test("JSON lines that are dropped show what the archive shows", async () => {
   const drop = await pages.open(join(process.env.KVSWEEP_PAGES, "viewer.html"), "#step=900");
-  const files = ["steps", "requests", "events"].map((kind) => place.path(`lines/cell-001.${kind}.jsonl`));
+  const files = ["steps", "requests", "events"].map((kind) => place.path(`cell-001.${kind}.jsonl`));
   await drop.getByLabel("Open files of JSON lines").setInputFiles(files);
   await ready(drop);
   await drawn(drop);
@@ -306,7 +313,7 @@ test("files that are dragged onto the page open, and a second trace goes beside 
   for (const cell of ["cell-000", "cell-001"]) {
     const files = ["steps", "requests"].map((kind) => {
       const name = `${cell}.${kind}.jsonl`;
-      return { name, text: readFileSync(place.path(`lines/${name}`), "utf8").split("\n").slice(0, 400).join("\n") };
+      return { name, text: readFileSync(place.path(name), "utf8").split("\n").slice(0, 400).join("\n") };
     });
     const dropped = await drop.evaluateHandle((given) => {
       const data = new DataTransfer();
