@@ -2,8 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <optional>
+#include <utility>
 
 #include "sweeps/files/sha256.hpp"
 
@@ -22,132 +21,124 @@ using Stored =
     std::conditional_t<std::is_enum_v<T> || std::is_same_v<T, bool>, std::int8_t,
                        std::conditional_t<std::is_same_v<T, SharedText>, std::string, T>>;
 
-/// `before` is the value of the record before; null for the first.
-template <class Member, class Element>
-void assign(Member& to, const Element& value, const Member*) {
-  to = static_cast<Member>(value);
-}
-void assign(SharedText& to, const std::string& value, const SharedText* before) {
-  to = SharedText(value, before);
-}
+constexpr std::string_view kRecord = "record";
 
-constexpr const char* kRecord = "record";
-
-struct CoreColumn {
-  std::string name, unit, long_name;
-  bool is_volatile;
-  std::vector<std::string> enum_names;
-  bool may_be_missing;                       // as of earlier minor versions
-  std::optional<std::size_t> of_table = {};  // which has rows wherever the column is stored
-  std::function<ColumnData(Cells)> gather;
-  std::function<void(const Table&, Records&)> scatter;
+struct About {
+  std::string_view name, unit, long_name;
+  bool is_volatile = false;
+  std::span<const std::string_view> enum_names{};
+  bool may_be_missing = false;  // as of earlier minor versions
 };
 
-/// `access` turns a record, const or not, into a reference to the member.
-template <class Access>
-CoreColumn core(const std::string& name, const std::string& unit, const std::string& long_name,
-                bool is_volatile, Access access, bool may_be_missing = false) {
-  using Member = std::decay_t<decltype(access(std::declval<CellRecord&>()))>;
-  using Element = Stored<Member>;
-  return {name,
-          unit,
-          long_name,
-          is_volatile,
-          {},
-          may_be_missing,
-          {},
-          [access](Cells cells) -> ColumnData {
-            std::vector<Element> values;
-            values.reserve(cells.size());
-            for (const CellRecord& cell : cells)
-              values.push_back(static_cast<Element>(access(cell)));
-            return values;
-          },
-          [=](const Table& table, Records& records) {
-            if (may_be_missing && !table.has(name)) return;
-            const std::vector<Element>& values = table.values<Element>(name);
-            const Member* before = nullptr;
-            for (std::size_t i = 0; i < records.size(); ++i) {
-              Member& member = access(records[i]);
-              assign(member, values[i], before);
-              before = &member;
-            }
-          }};
-}
-
-#define MEMBER(path) \
-  [](auto& cell) -> auto& { return cell.path; }
-
-std::vector<CoreColumn> identity_columns() {
-  std::vector<CoreColumn> columns = {
-      core("cell", "", "row of this table; column of the same name in the others", false,
-           MEMBER(index)),
-      core("key", "", "SHA-256 of config_json", false, MEMBER(key)),
-      core("label", "", "the cell's place on the axes", false, MEMBER(label)),
-      core("status", "", "what became of the cell", false, MEMBER(status)),
-      core("reason", "", "why it is not ok", false, MEMBER(reason)),
-      core("backend", "", "what executed the model", false, MEMBER(backend)),
-      core("repeat", "", "position among the repeats", false, MEMBER(repeat)),
-      core("seed", "", "seed of the arrivals", false, MEMBER(seed)),
-      core(kRecord, "", "how much of the result is stored", false, MEMBER(level), true),
-      core("kept", "", "whether it is a result of another setting, which the plan lacks", false,
-           MEMBER(kept), true),
-  };
-  columns[3].enum_names.assign(kCellStatusNames.begin(), kCellStatusNames.end());
-  columns[8].enum_names.assign(kRecordLevelNames.begin(), kRecordLevelNames.end());
-  columns[9].enum_names = {"FALSE", "TRUE"};
-  return columns;
-}
-
-std::vector<CoreColumn> run_columns() {
+/// Calls `use` with each column and its member of a cell.
+template <class Cell, class Use>
+void for_each_member(Cell&& cell, const Use& use) {
   constexpr bool kVolatile = true;
-  return {
-      core("digest", "", "SHA-256 of the results, volatile columns left out", false,
-           MEMBER(digest)),
-      core("attempts", "", "times that the cell was started", kVolatile, MEMBER(run.attempts)),
-      core("host", "", "machine that ran it", kVolatile, MEMBER(run.host)),
-      core("rank", "", "MPI rank that ran it", kVolatile, MEMBER(run.rank)),
-      core("gpu_name", "", "device name", kVolatile, MEMBER(run.gpu_name)),
-      core("gpu_uuid", "", "device UUID", kVolatile, MEMBER(run.gpu_uuid)),
-      core("gpu_memory_bytes", "B", "device memory", kVolatile, MEMBER(run.gpu_memory_bytes)),
-      core("slurm_job", "", "SLURM job that ran it", kVolatile, MEMBER(run.slurm_job)),
-      core("t_start_utc", "", "start", kVolatile, MEMBER(run.t_start_utc)),
-      core("t_end_utc", "", "end", kVolatile, MEMBER(run.t_end_utc)),
-      core("wall_s", "s", "time from start to end", kVolatile, MEMBER(run.wall_s)),
-      core("config_json", "", "everything that the results depend on", false, MEMBER(config_json)),
-  };
+  use(About{"cell", "", "row of this table; column of the same name in the others"}, cell.index);
+  use(About{"key", "", "SHA-256 of config_json"}, cell.key);
+  use(About{"label", "", "the cell's place on the axes"}, cell.label);
+  use(About{"status", "", "what became of the cell", false, kCellStatusNames}, cell.status);
+  use(About{"reason", "", "why it is not ok"}, cell.reason);
+  use(About{"backend", "", "what executed the model"}, cell.backend);
+  use(About{"repeat", "", "position among the repeats"}, cell.repeat);
+  use(About{"seed", "", "seed of the arrivals"}, cell.seed);
+  use(About{kRecord, "", "how much of the result is stored", false, kRecordLevelNames, true},
+      cell.level);
+  use(About{"kept", "", "whether it is a result of another setting, which the plan lacks", false,
+            enum_names(false), true},
+      cell.kept);
+  use(About{"digest", "", "SHA-256 of the results, volatile columns left out"}, cell.digest);
+  use(About{"attempts", "", "times that the cell was started", kVolatile}, cell.run.attempts);
+  use(About{"host", "", "machine that ran it", kVolatile}, cell.run.host);
+  use(About{"rank", "", "MPI rank that ran it", kVolatile}, cell.run.rank);
+  use(About{"gpu_name", "", "device name", kVolatile}, cell.run.gpu_name);
+  use(About{"gpu_uuid", "", "device UUID", kVolatile}, cell.run.gpu_uuid);
+  use(About{"gpu_memory_bytes", "B", "device memory", kVolatile}, cell.run.gpu_memory_bytes);
+  use(About{"slurm_job", "", "SLURM job that ran it", kVolatile}, cell.run.slurm_job);
+  use(About{"t_start_utc", "", "start", kVolatile}, cell.run.t_start_utc);
+  use(About{"t_end_utc", "", "end", kVolatile}, cell.run.t_end_utc);
+  use(About{"wall_s", "s", "time from start to end", kVolatile}, cell.run.wall_s);
+  use(About{"config_json", "", "everything that the results depend on"}, cell.config_json);
 }
 
-#undef MEMBER
+/// The columns of all members.
+Table members_table(Cells cells) {
+  Table table{"cells", {}};
+  for_each_member(CellRecord(), [&]<class Member>(const About& about, const Member&) {
+    table.columns.push_back({std::string(about.name),
+                             std::string(about.unit),
+                             std::string(about.long_name),
+                             about.is_volatile,
+                             {about.enum_names.begin(), about.enum_names.end()},
+                             std::vector<Stored<Member>>()});
+  });
+  for (const CellRecord& cell : cells) {
+    auto column = table.columns.begin();
+    for_each_member(cell, [&]<class Member>(const About&, const Member& member) {
+      using Value = Stored<Member>;
+      std::get<std::vector<Value>>((column++)->data).push_back(static_cast<Value>(member));
+    });
+  }
+  return table;
+}
 
-std::vector<CoreColumn> range_columns() {
-  std::vector<CoreColumn> columns;
+/// The inverse. Throws TableError when a column is missing.
+void take_members(const Table& table, Records& records) {
+  std::vector<const Column*> columns;
+  for_each_member(CellRecord(), [&]<class Member>(const About& about, const Member&) {
+    const bool is_there = !about.may_be_missing || table.has(about.name);
+    if (is_there) static_cast<void>(table.values<Stored<Member>>(about.name));  // of this type
+    columns.push_back(is_there ? &table.column(about.name) : nullptr);
+  });
+  const SharedText* before = nullptr;
+  for (std::size_t i = 0; i < records.size(); ++i) {
+    auto next = columns.begin();
+    for_each_member(records[i], [&]<class Member>(const About&, Member& member) {
+      const Column* column = *next++;
+      if (column == nullptr) return;
+      const Stored<Member>& value = std::get<std::vector<Stored<Member>>>(column->data)[i];
+      if constexpr (std::is_same_v<Member, SharedText>)
+        member = SharedText(value, std::exchange(before, &member));
+      else
+        member = static_cast<Member>(value);
+    });
+  }
+}
+
+/// Adds where the cells have rows: columns of the tables that have any.
+void add_ranges(Cells cells, std::vector<Column>& columns) {
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
     const std::string table(kCellTables[i]);
-    columns.push_back(core(
-        table + "_off", "", "first row of the cell in /" + table,
-        false, [i](auto& cell) -> auto& { return cell.rows[i].offset; }, true));
-    columns.push_back(core(
-        table + "_n", "", "rows of the cell in /" + table,
-        false, [i](auto& cell) -> auto& { return cell.rows[i].rows; }, true));
-    columns.end()[-2].of_table = columns.back().of_table = i;
+    std::vector<std::int64_t> offsets, rows;
+    for (const CellRecord& cell : cells) {
+      offsets.push_back(cell.rows[i].offset);
+      rows.push_back(cell.rows[i].rows);
+    }
+    if (std::ranges::count(rows, 0) == std::ssize(rows)) continue;
+    columns.push_back(
+        {table + "_off", "", "first row of the cell in /" + table, false, {}, std::move(offsets)});
+    columns.push_back(
+        {table + "_n", "", "rows of the cell in /" + table, false, {}, std::move(rows)});
   }
-  return columns;
 }
 
-const std::vector<CoreColumn>& core_columns() {
-  static const std::vector<CoreColumn> kColumns = [] {
-    std::vector<CoreColumn> all = identity_columns();
-    for (auto& part : {run_columns(), range_columns()})
-      all.insert(all.end(), part.begin(), part.end());
-    return all;
-  }();
-  return kColumns;
+void take_ranges(const Table& cells, Records& records) {
+  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+    const std::string table(kCellTables[i]);
+    if (!cells.has(table + "_n")) continue;
+    const auto& offsets = cells.values<std::int64_t>(table + "_off");
+    const auto& rows = cells.values<std::int64_t>(table + "_n");
+    for (std::size_t row = 0; row < records.size(); ++row)
+      records[row].rows[i] = {offsets[row], rows[row]};
+  }
 }
 
 bool is_core(const std::string& name) {
-  return std::any_of(core_columns().begin(), core_columns().end(),
-                     [&name](const CoreColumn& column) { return column.name == name; });
+  static const Table kMembers = members_table({});
+  return kMembers.has(name) || std::ranges::any_of(kCellTables, [&](std::string_view table) {
+           return name.starts_with(table) &&
+                  (name.substr(table.size()) == "_off" || name.substr(table.size()) == "_n");
+         });
 }
 
 // ---- names of the others
@@ -177,6 +168,9 @@ void add_name(std::vector<Name>& names, const Name& name) {
 std::vector<std::string> texts_of(const std::vector<SharedName>& names) {
   return {names.begin(), names.end()};
 }
+
+// What a long_name begins with.
+constexpr const char *kAxis = "axis ", *kFigure = "figure ", *kNote = "note ";
 
 // ---- axes
 
@@ -219,7 +213,7 @@ ColumnData gather_axis(Cells cells, const std::string& axis, Convert convert) {
 
 Column axis_column(Cells cells, const std::string& axis, const std::string& name) {
   const AxisKind kind = kind_of(cells, axis);
-  Column column{name, axis.ends_with("_gib") ? "GiB" : "", "axis " + axis, false, {}, {}};
+  Column column{name, axis.ends_with("_gib") ? "GiB" : "", kAxis + axis, false, {}, {}};
   if (kind.whole && kind.everywhere) {
     column.data = gather_axis<std::int64_t>(
         cells, axis, [](const Value* value) { return std::get<std::int64_t>(*value); });
@@ -253,7 +247,7 @@ void take_axis(const Column& column, std::size_t row, const std::string& axis, C
 // ---- figures and notes
 
 Column figure_column(Cells cells, SharedName figure, const std::string& name) {
-  Column column{name, "", "figure " + figure.text(), false, {}, {}};
+  Column column{name, "", kFigure + figure.text(), false, {}, {}};
   std::vector<double> values;
   values.reserve(cells.size());
   for (const CellRecord& cell : cells) {
@@ -268,7 +262,7 @@ Column figure_column(Cells cells, SharedName figure, const std::string& name) {
 }
 
 Column note_column(Cells cells, SharedName note, const std::string& name) {
-  Column column{name, "", "note " + note.text(), false, {}, {}};
+  Column column{name, "", kNote + note.text(), false, {}, {}};
   std::vector<std::string> values;
   values.reserve(cells.size());
   for (const CellRecord& cell : cells) {
@@ -302,20 +296,11 @@ void take_outcome(CellRecord& to, CellRecord from) {
   to.level = from.level;
   to.run = std::move(from.run);
   to.rows = from.rows;
-  to.histograms = from.histograms;
 }
 
 CellRecord without_outcome(const CellRecord& cell) {
-  CellRecord planned;
-  planned.key = cell.key;
-  planned.index = cell.index;
-  planned.label = cell.label;
-  planned.axes = cell.axes;
-  planned.config_json = cell.config_json;
-  planned.backend = cell.backend;
-  planned.repeat = cell.repeat;
-  planned.seed = cell.seed;
-  planned.kept = cell.kept;
+  CellRecord planned = cell;
+  take_outcome(planned, {});
   if (!cell.kept) return planned;
   planned.status = CellStatus::excluded;
   planned.reason = "the plan lacks it, and the result that was kept of it was damaged";
@@ -324,15 +309,9 @@ CellRecord without_outcome(const CellRecord& cell) {
 
 CellsTable to_cells_table(Cells cells) {
   CellsTable result = named_columns(cells);
+  result.table = members_table(cells);
   std::vector<Column>& columns = result.table.columns;
-  for (const CoreColumn& each : core_columns()) {
-    const auto has_rows = [&](const CellRecord& cell) {
-      return cell.rows[*each.of_table].rows > 0;
-    };
-    if (each.of_table && std::ranges::none_of(cells, has_rows)) continue;
-    columns.push_back({each.name, each.unit, each.long_name, each.is_volatile, each.enum_names,
-                       each.gather(cells)});
-  }
+  add_ranges(cells, columns);
   ColumnNames names;
   for (const std::string& axis : result.axes) {
     columns.push_back(axis_column(cells, axis, names.axis(axis)));
@@ -346,6 +325,19 @@ CellsTable to_cells_table(Cells cells) {
   return result;
 }
 
+CellsTable as_cells_table(Table table) {
+  CellsTable cells;
+  for (const auto& [begin, names] :
+       {std::pair(kAxis, &cells.axes), std::pair(kFigure, &cells.figures),
+        std::pair(kNote, &cells.notes)}) {
+    for (const Column& column : table.columns)
+      if (column.long_name.starts_with(begin))
+        names->push_back(column.long_name.substr(std::string_view(begin).size()));
+  }
+  cells.table = std::move(table);
+  return cells;
+}
+
 namespace {
 
 /// Throws TableError for a number without a name.
@@ -356,20 +348,15 @@ void check_enumeration(const Table& cells, const std::string& column, std::size_
   }
 }
 
-/// Before schema 1.6 a cell without rows of its steps was told by its note.
-void take_level_of_note(CellRecord& cell) {
-  const auto is_told = [](const Note& note) { return note.name == kSummaryOf; };
-  if (std::any_of(cell.notes.begin(), cell.notes.end(), is_told)) cell.level = RecordLevel::jobs;
-}
-
 }  // namespace
 
 std::vector<CellRecord> to_records(const CellsTable& cells) {
   const bool has_levels = cells.table.has(kRecord);
   check_enumeration(cells.table, "status", kCellStatusNames.size());
-  if (has_levels) check_enumeration(cells.table, kRecord, kRecordLevelNames.size());
+  if (has_levels) check_enumeration(cells.table, std::string(kRecord), kRecordLevelNames.size());
   Records records(cells.table.rows());
-  for (const CoreColumn& column : core_columns()) column.scatter(cells.table, records);
+  take_members(cells.table, records);
+  take_ranges(cells.table, records);
   for (const CellRecord& record : records) {
     if (is_sha256(record.key)) continue;
     throw TableError("table cells: \"" + record.key + "\" is no key, which has 64 hex digits");
@@ -401,7 +388,9 @@ std::vector<CellRecord> to_records(const CellsTable& cells) {
       if (!values[i].empty()) records[i].notes.push_back({name, values[i], column.is_volatile});
     }
   }
-  if (!has_levels) std::for_each(records.begin(), records.end(), take_level_of_note);
+  // Before schema 1.6 a cell without rows of its steps was told by its note.
+  for (CellRecord& record : records)
+    if (!has_levels && find_named(record.notes, kSummaryOf)) record.level = RecordLevel::jobs;
   return records;
 }
 

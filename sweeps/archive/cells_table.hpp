@@ -20,8 +20,6 @@ inline constexpr std::array<std::string_view, 11> kCellTables = {
 /// The number of leading tables that shards of every minor version have. Older ones may lack the
 /// rest.
 inline constexpr std::size_t kEarliestTables = 6;
-/// Tables from this position on are only in shards of cells that logged accesses.
-inline constexpr std::size_t kAccessTables = 7;
 
 /// Before schema 1.6: the note of a cell at level jobs, the digest of the result that it is of.
 inline constexpr std::string_view kSummaryOf = "summary_of";
@@ -31,16 +29,6 @@ struct RowRange {
   std::int64_t offset = 0;
   std::int64_t rows = 0;
   bool operator==(const RowRange&) const = default;
-};
-
-/// Counts of a cell's steps in bins with powers of two as edges. Values beyond the edges count in
-/// the outer bins.
-struct StepHistograms {
-  static constexpr std::size_t kTokBins = 20, kDurBins = 28;
-  static constexpr int kFirstTokEdge = 0, kFirstDurEdge = -20;  // exponents: 1 tok, 1 us
-  std::array<std::int64_t, kTokBins + kDurBins> bins{};         // of sizes, then of durations
-  std::span<const std::int64_t> tok() const { return std::span(bins).first(kTokBins); }
-  std::span<const std::int64_t> dur() const { return std::span(bins).last(kDurBins); }
 };
 
 /// Where, when and in how many attempts a cell ran. The results of a simulation must not depend on
@@ -76,7 +64,6 @@ struct CellRecord {
   bool kept = false;                     // a result of another setting: the plan lacks the cell
   CellRun run;
   std::array<RowRange, kCellTables.size()> rows;
-  StepHistograms histograms;  // stored under /hist
 
   bool has_run() const { return !digest.empty(); }
   /// Whether the cell has a result with every table of this level.
@@ -103,7 +90,9 @@ struct CellsTable {
 /// A column for every axis, figure and note that any of the cells has; NaN or empty in cells that
 /// lack it.
 CellsTable to_cells_table(std::span<const CellRecord> cells);
-/// The inverse, without histograms. An axis of whole numbers that some cell lacks is read back as
+/// The same of a table alone: `long_name` says what a column is of.
+CellsTable as_cells_table(Table table);
+/// The inverse. An axis of whole numbers that some cell lacks is read back as
 /// floating point. Throws TableError when a column is missing or a status is unknown.
 std::vector<CellRecord> to_records(const CellsTable& cells);
 

@@ -44,11 +44,17 @@ struct LockHolder {
   std::string slurm_job;  // empty outside SLURM
 };
 
-std::string to_text(const LockHolder& holder);  // "process 12 on host n1 (SLURM job 34)"
+/// "process 12 on host n1 (SLURM job 34)"
+inline std::string to_text(const LockHolder& holder) {
+  std::string text = "process " + std::to_string(holder.pid) + " on host " + holder.host;
+  if (!holder.slurm_job.empty()) text += " (SLURM job " + holder.slurm_job + ")";
+  return text;
+}
 
 /// Another driver has the archive open.
 struct ArchiveInUse : ArchiveError {
-  ArchiveInUse(const std::string& path, LockHolder by);
+  ArchiveInUse(const std::string& path, LockHolder by)
+      : ArchiveError(path + " is in use by " + to_text(by)), holder(std::move(by)) {}
   LockHolder holder;
 };
 

@@ -4,21 +4,19 @@
 #include <utility>
 
 #include "sweeps/archive/failures.hpp"
-#include "sweeps/archive/format.hpp"
-#include "sweeps/archive/histograms.hpp"
+#include "sweeps/archive/names.hpp"
 #include "sweeps/archive/shard.hpp"
-#include "sweeps/archive/spare.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/hdf5/chunks.hpp"
-#include "sweeps/hdf5/packed_table.hpp"
-#include "sweeps/hdf5/stored_table.hpp"
+#include "sweeps/hdf5/earlier.hpp"
+#include "sweeps/hdf5/h5_table.hpp"
 
 namespace sweep {
 namespace {
 
 constexpr const char* kFooter = "footer";
 constexpr const char* kGeneration = "generation";
+constexpr const char* kCellsDigest = "cells_sha256";
 
 std::int64_t count_status(const std::vector<CellRecord>& cells, CellStatus status) {
   return std::count_if(cells.begin(), cells.end(),
@@ -48,29 +46,34 @@ void write_cells(hid_t file, const CellsTable& cells) {
   group.close_checked("close the table cells");
 }
 
-CellsTable read_cells(hid_t file) {
-  const H5Group group(H5Gopen2(file, "cells", H5P_DEFAULT), "open the table cells");
-  return {read_table(file, "cells"), read_texts_attribute(group.get(), "axes"),
-          read_texts_attribute(group.get(), "figures"), read_texts_attribute(group.get(), "notes")};
-}
+/// A row of the footer.
+struct TableRows {
+  char table[16];
+  std::int64_t rows;
+};
 
 void write_footer(hid_t file, const Table& cells, std::int64_t generation,
-                  const std::array<RowRange, kCellTables.size()>& rows) {
-  write_packed_table(file, footer_table(rows));
-  H5Dataset footer(H5Dopen2(file, kFooter, H5P_DEFAULT), "open the footer");
-  write_attribute(footer.get(), "cells_sha256", table_digest(cells));
+                  const std::vector<SpareTable>& tables) {
+  const Column name{"table", "", "", false, {}, std::vector<std::string>()},
+      number{"rows", "", "", false, {}, std::vector<std::int64_t>()};
+  const H5Type row(H5Tcreate(H5T_COMPOUND, sizeof(TableRows)), "make the type of a row");
+  h5_check(H5Tinsert(row.get(), "table", 0, stored_type(name, sizeof TableRows::table).get()),
+           "make the type of a row");
+  h5_check(H5Tinsert(row.get(), "rows", offsetof(TableRows, rows), stored_type(number, 8).get()),
+           "make the type of a row");
+  std::vector<TableRows> rows;
+  for (const SpareTable& table : tables)
+    table.described.name.copy(rows.emplace_back(TableRows{{}, table.rows}).table,
+                              sizeof TableRows::table);
+  H5Dataset footer = write_dataset(file, kFooter, row.get(), {rows.size()}, rows.data());
+  write_attribute(footer.get(), kCellsDigest, table_digest(cells));
   write_attribute(footer.get(), kGeneration, generation);
   footer.close_checked("close the footer");
 }
 
-void check_cells_digest(hid_t file, const Table& cells) {
-  if (stored_cells_digest(file) == table_digest(cells)) return;
-  throw H5Error("the table cells does not have the digest in the footer");
-}
-
 /// Compares the lengths of all tables with the footer and the cells' ranges. Throws H5Error.
-void check_rows(const OpenArchive& archive, const std::vector<CellRecord>& cells) {
-  const Table footer = read_packed_table(archive.file.get(), kFooter);
+void check_rows(const OpenArchive& archive) {
+  const Table footer = read_rows(archive.file.get(), kFooter);
   const auto& names = footer.values<std::string>("table");
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
     const std::string table(kCellTables[i]);
@@ -80,7 +83,7 @@ void check_rows(const OpenArchive& archive, const std::vector<CellRecord>& cells
       throw H5Error("the table " + table + " has " + std::to_string(stored) +
                     " rows, which is not what the footer says");
     }
-    for (const CellRecord& cell : cells) {
+    for (const CellRecord& cell : archive.index.cells) {
       const RowRange& range = cell.rows[i];
       if (range.offset >= 0 && range.rows >= 0 && range.rows <= stored - range.offset) continue;
       throw H5Error("cell " + std::to_string(cell.index) + " has rows beyond the table " + table);
@@ -88,24 +91,33 @@ void check_rows(const OpenArchive& archive, const std::vector<CellRecord>& cells
   }
 }
 
-ArchiveIndex index_in(hid_t file, const std::string& path, CellRows how) {
+/// Throws ArchiveIncompatible with both numbers when the major is newer than this program's.
+void check_schema(hid_t file, const std::string& path) {
+  const std::int64_t major = read_integer_attribute(file, "schema_major");
+  if (major <= kSchemaMajor) return;
+  throw ArchiveIncompatible(path + " has schema " + std::to_string(major) +
+                            ", and this program reads schemas up to " +
+                            std::to_string(kSchemaMajor) + "; a newer kvsweep wrote it");
+}
+
+ArchiveIndex index_in(hid_t file, const std::string& path) {
   if (read_text_attribute(file, "format") != kArchiveFormat) throw H5Error("it is no archive");
-  check_schema(read_integer_attribute(file, "schema_major"), path);
+  check_schema(file, path);
   ArchiveIndex index;
   index.head = {read_text_attribute(file, "sweep_name"), read_text(file, "spec/toml"),
                 read_text_attribute(file, "created_utc"),
                 read_text_attribute(file, "tool_version")};
   if (read_text_attribute(file, "spec_sha256") != sha256_of(index.head.spec_text))
     throw H5Error("the sweep file in it does not have the SHA-256 beside it");
-  const CellsTable cells = read_cells(file);
-  check_cells_digest(file, cells.table);
-  if (how == CellRows::read) {
-    index.cells = to_records(cells);
-    read_histograms(file, index.cells);
-  }
+  const H5Dataset footer(H5Dopen2(file, kFooter, H5P_DEFAULT), "open the footer");
+  if (has_attribute(footer.get(), kGeneration))  // schema minors below 3 have none
+    index.generation = read_integer_attribute(footer.get(), kGeneration);
+  index.cells_digest = read_text_attribute(footer.get(), kCellsDigest);
+  Table cells = read_table(file, "cells");
+  if (index.cells_digest != table_digest(cells))
+    throw H5Error("the table cells does not have the digest in the footer");
+  index.cells = to_records(as_cells_table(std::move(cells)));
   index.provenance = read_table(file, "provenance");
-  index.generation = read_generation(file);
-  index.cells_digest = stored_cells_digest(file);
   return index;
 }
 
@@ -121,44 +133,30 @@ void check_is_hdf5(const std::string& path) {
 
 }  // namespace
 
-void write_index(hid_t file, const ArchiveIndex& index,
-                 const std::array<RowRange, kCellTables.size()>& rows) {
+void write_index(hid_t file, const ArchiveIndex& index, const std::vector<SpareTable>& tables) {
   write_head(file, index);
   H5Group spec = create_group(file, "spec");
   write_text(spec.get(), "toml", index.head.spec_text);
   spec.close_checked("close the group spec");
   const CellsTable cells = to_cells_table(index.cells);
   write_cells(file, cells);
-  write_histograms(file, index.cells);
   write_table(file, index.provenance);
-  write_footer(file, cells.table, index.generation, rows);
+  write_footer(file, cells.table, index.generation, tables);
 }
 
-std::int64_t read_generation(hid_t file) {
-  const H5Dataset footer(H5Dopen2(file, kFooter, H5P_DEFAULT), "open the footer");
-  if (!has_attribute(footer.get(), kGeneration)) return 0;
-  return read_integer_attribute(footer.get(), kGeneration);
-}
-
-std::string stored_cells_digest(hid_t file) {
-  const H5Dataset footer(H5Dopen2(file, kFooter, H5P_DEFAULT), "open the footer");
-  return read_text_attribute(footer.get(), "cells_sha256");
-}
-
-OpenArchive open_archive_file(const std::string& path, CellRows cells, int threads) {
+OpenArchive open_archive_file(const std::string& path, int threads) {
   check_is_hdf5(path);
   return reading(path, [&] {
     H5File file = open_h5(path);
-    ArchiveIndex index = index_in(file.get(), path, cells);
-    CellTables tables(file.get(), threads);
-    OpenArchive archive{std::move(file), std::move(tables), std::move(index)};
-    check_rows(archive, archive.index.cells);
+    ArchiveContents contents{index_in(file.get(), path), CellTables(file.get(), threads)};
+    OpenArchive archive{std::move(contents), std::move(file)};
+    check_rows(archive);
     return archive;
   });
 }
 
-OpenArchive open_whole_archive(const std::string& path) {
-  OpenArchive archive = open_archive_file(path);
+OpenArchive open_whole_archive(const std::string& path, int threads) {
+  OpenArchive archive = open_archive_file(path, threads);
   reading(path, [&] { check_spare(archive.file.get()); });
   return archive;
 }
@@ -188,55 +186,6 @@ void add_provenance(Table& provenance, const std::vector<Note>& row) {
     std::get<std::vector<std::string>>(changed.columns[c].data).push_back(fields[c]);
   }
   provenance = std::move(changed);
-}
-
-namespace {
-
-void check_head(const ArchiveIndex& found, const ArchiveIndex& written) {
-  const ArchiveHead &a = found.head, &b = written.head;
-  const bool same = a.sweep_name == b.sweep_name && a.spec_text == b.spec_text &&
-                    a.created_utc == b.created_utc && a.tool_version == b.tool_version &&
-                    found.generation == written.generation &&
-                    found.provenance.rows() == written.provenance.rows();
-  if (!same) throw H5Error("it is not described as it was written");
-}
-
-/// Compares by the footer's digest, which the stored /cells has been checked against.
-void check_cells(hid_t file, const std::vector<CellRecord>& written) {
-  if (stored_cells_digest(file) == table_digest(to_cells_table(written).table)) return;
-  throw H5Error("its cells are not those that were written");
-}
-
-void check_results(CellTables& tables, const std::vector<CellRecord>& cells) {
-  for (const CellRecord& cell : cells) {
-    if (!cell.has_run()) continue;
-    ContentDigest digest(cell);
-    for (std::size_t i = 0; i < kCellTables.size(); ++i)
-      digest.add(i, tables.read(i, cell.rows[i]));
-    if (digest.hex() == cell.digest) continue;
-    throw H5Error("the results of " + cell.label + " do not have their digest");
-  }
-}
-
-}  // namespace
-
-void verify_archive_file(const std::string& path, const ArchiveIndex& written, int threads) {
-  try {
-    OpenArchive archive = open_archive_file(path, CellRows::checked, threads);
-    check_head(archive.index, written);
-    check_cells(archive.file.get(), written.cells);
-    check_rows(archive, written.cells);
-    check_spare(archive.file.get());
-    check_chunks(archive.file.get());
-    check_results(archive.tables, written.cells);
-  } catch (const FileError&) {
-    throw;
-  } catch (const std::runtime_error& error) {
-    throw ArchiveWriteFailed(
-        "the file that was to replace the archive does not hold what was "
-        "written to it: " +
-        std::string(error.what()));
-  }
 }
 
 }  // namespace sweep

@@ -5,10 +5,10 @@
 //   results.h5               an HDF5 file, and behind it its spare copy (sweeps/files/twofold.hpp)
 //   results.h5.prev          what it was before its last change
 //   results.h5.d/lock        the driver: "node-1\n4711\n\n", its host, process id and SLURM job
-//   results.h5.d/1b...07.h5  a shard: an HDF5 file, and "\nkvsweep shard sha256 ", 64 hex digits of
-//                            its digest and a line end
+//   results.h5.d/1b...07.h5  a shard: tables (sweeps/hdf5/packed_tables.hpp), and
+//                            "\nkvsweep shard sha256 ", 64 hex digits of their digest, a line end
 //   results.h5.d/2c...e1.run a mark: "attempt=1\ndeaths=0\nhost=node-1\npid=4711\n..."
-//   results.h5.d/5f...2a.prov a row of /provenance, as a packed table in an HDF5 file
+//   results.h5.d/5f...2a.prov a row of /provenance, as a shard has tables
 //   results.h5.d/*.tmp       unfinished; the next driver removes it
 #include <cstddef>
 #include <cstdint>
@@ -17,8 +17,8 @@
 
 namespace sweep {
 
-/// The attribute `format` of an archive's and a shard's HDF5 file.
-inline constexpr std::string_view kArchiveFormat = "kvsweep", kShardFormat = "kvsweep-shard";
+/// The attribute `format` of an archive.
+inline constexpr std::string_view kArchiveFormat = "kvsweep";
 /// The major increases when a name, a meaning or a way of storing changes, the minor when something
 /// is added.
 inline constexpr std::int64_t kSchemaMajor = 2, kSchemaMinor = 1;
@@ -30,7 +30,7 @@ inline std::string shard_path(const std::string& archive, const std::string& key
   return archive + ".d/" + key + std::string(kShardEnd);
 }
 
-/// A shard's last line.
+/// The last line of a shard and of a row.
 inline constexpr std::string_view kTrailerStart = "\nkvsweep shard sha256 ";
 inline constexpr std::size_t kHexDigits = 64, kTrailerBytes = kTrailerStart.size() + kHexDigits + 1;
 

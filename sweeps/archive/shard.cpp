@@ -4,14 +4,9 @@
 #include <utility>
 
 #include "sweeps/archive/failures.hpp"
-#include "sweeps/archive/format.hpp"
-#include "sweeps/archive/histograms.hpp"
-#include "sweeps/archive/shard_reader.hpp"
-#include "sweeps/archive/tables.hpp"
-#include "sweeps/files/durable_file.hpp"
+#include "sweeps/archive/names.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/hdf5/memory_file.hpp"
-#include "sweeps/hdf5/packed_table.hpp"
+#include "sweeps/hdf5/packed_tables.hpp"
 
 namespace sweep {
 
@@ -20,57 +15,17 @@ namespace {
 using Records = std::vector<CellRecord>;
 using Tables = std::array<const Table*, kCellTables.size()>;
 
-/// Whether the shard needs the histograms of its steps.
-bool lacks_steps(const Records& records) {
-  return std::ranges::any_of(
-      records, [](const CellRecord& record) { return record.level < RecordLevel::all; });
-}
-
-/// The bytes of the HDF5 file.
-std::string body_of(const Records& records, const Tables& tables) {
-  MemoryH5 file;
-  write_attribute(file.get(), "format", std::string(kShardFormat));
-  write_attribute(file.get(), "schema_major", kSchemaMajor);
-  write_attribute(file.get(), "schema_minor", kSchemaMinor);
-  write_packed_cells(file.get(), to_cells_table(records), records.size());
-  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
-    if (i < kAccessTables || tables[i]->rows() > 0) write_packed_table(file.get(), *tables[i]);
-  }
-  if (lacks_steps(records)) write_packed_table(file.get(), histograms_table(records));
-  return file.close();
-}
-
-Records records_in(hid_t file) {
-  const CellsTable cells = read_packed_cells(file);
-  if (cells.table.rows() == 0) throw H5Error("it does not hold a cell");
-  return to_records(cells);
+std::string packed(const Records& records, const Tables& tables) {
+  const Table cells = to_cells_table(records).table;
+  std::vector<const Table*> all = {&cells};
+  std::ranges::copy_if(tables, std::back_inserter(all), &Table::rows);
+  return pack_tables(all);
 }
 
 CellRecord& find(Records& records, const std::string& key) {
   const auto at = std::ranges::find(records, key, &CellRecord::key);
   if (at == records.end()) throw H5Error("it holds the cell " + records.front().key);
   return *at;
-}
-
-H5File open_shard(const std::string& bytes, const std::string& name) {
-  H5File file = open_h5_bytes({bytes.data(), bytes.size() - kTrailerBytes}, name);
-  if (read_text_attribute(file.get(), "format") != kShardFormat) throw H5Error("it is no shard");
-  check_schema(read_integer_attribute(file.get(), "schema_major"), name);
-  return file;
-}
-
-/// Whether a shard of an earlier minor version may lack the table.
-bool is_later(const std::string& name) {
-  const auto later = std::span(kCellTables).subspan(kEarliestTables);
-  return std::find(later.begin(), later.end(), name) != later.end();
-}
-
-/// A table with the columns of this version.
-Table read_whole_table(hid_t file, const Table& described, int threads) {
-  if (is_later(described.name) && !has_object(file, described.name)) return described;
-  Table table = read_packed_table(file, described.name, threads);
-  add_missing_columns(table, described);
-  return table;
 }
 
 /// Whether the record has everything that the digest covers beside the rows, and their ranges.
@@ -80,24 +35,16 @@ bool same_record(const CellRecord& a, const CellRecord& b) {
          content_digest(a, no_rows.tables()) == content_digest(b, no_rows.tables());
 }
 
-/// Whether the file has these rows.
-bool holds_table(hid_t file, const Table& table) {
-  return is_later(table.name) && !has_object(file, table.name) ? table.rows() == 0
-                                                               : packed_table_holds(file, table);
-}
-
-/// Whether the bytes hold these contents. Reads some rows at a time, since cells may be large, and
-/// compares the values, without the cost of their digest.
-bool holds(const std::string& bytes, const std::string& name, const Records& records,
-           const Tables& tables) {
-  ShardReader found(bytes, name);
-  return reading(name, [&] {
-    bool same = std::ranges::equal(found.records(), records, same_record);
-    for (std::size_t i = 0; same && i < kCellTables.size(); ++i)
-      same = holds_table(found.file(), *tables[i]);
-    return same &&
-           (!lacks_steps(records) || packed_table_holds(found.file(), histograms_table(records)));
-  });
+/// Whether the table has these rows, of which it reads some at a time.
+bool has_rows(StoredTable& stored, const Table& expected) {
+  constexpr std::size_t kMost = 16384;
+  const std::size_t rows = expected.rows();
+  bool same = stored.rows() == rows;
+  for (std::size_t first = 0; same && first < rows; first += kMost) {
+    const std::size_t count = std::min(kMost, rows - first);
+    same = same_results(stored.read(first, count), rows_in(expected, first, count));
+  }
+  return same;
 }
 
 /// The tables of the cells, one cell's rows after the other's; sets the cells' row ranges.
@@ -122,6 +69,12 @@ ShardContents joined(std::vector<ShardContents>& cells) {
 
 }  // namespace
 
+const Table& described_table(std::string_view name) {
+  static const ShardContents kNothing;
+  const auto tables = kNothing.tables();
+  return **std::ranges::find(tables, name, [](const Table* table) { return table->name; });
+}
+
 std::array<const Table*, kCellTables.size()> ShardContents::tables() const {
   const auto own = result.tables();
   return {own[0],
@@ -145,8 +98,6 @@ std::array<Table*, kCellTables.size()> ShardContents::tables() {
 
 void keep_level(ShardContents& cell, RecordLevel level) {
   if (cell.record.level <= level) return;
-  const auto rows = static_cast<std::int64_t>(cell.result.steps.rows());
-  if (rows > 0) cell.record.histograms = histograms_of(cell.result.steps, {0, rows});
   for (Table* table : cell.tables()) {
     if (level_of_table(table->name) <= level) continue;
     for (Column& column : table->columns) column = without_rows(column);
@@ -154,30 +105,12 @@ void keep_level(ShardContents& cell, RecordLevel level) {
   cell.record.level = level;
 }
 
-std::string shard_bytes(std::vector<ShardContents> cells) {
-  for (ShardContents& cell : cells) {
-    cell.record.figures = cell.result.figures;
-    cell.record.notes = cell.result.notes;
-    cell.record.digest = content_digest(cell.record, std::as_const(cell).tables());
-  }
-  const ShardContents all = joined(cells);
-  Records records;
-  for (ShardContents& cell : cells) records.push_back(std::move(cell.record));
-  std::string bytes = body_of(records, all.tables());
-  bytes += std::string(kTrailerStart) + sha256_of(bytes) + '\n';
-  const std::string name = "the shard of " + records.front().label;
-  if (!holds(bytes, name, records, all.tables()))
-    throw H5Error(name + " does not hold what was written to it");
-  return bytes;
+std::string sealed(std::string bytes) {
+  const std::string digest = sha256_of(bytes);
+  return (std::move(bytes) += kTrailerStart) += digest + '\n';
 }
 
-std::string shard_bytes(ShardContents cell) {
-  std::vector<ShardContents> cells;
-  cells.push_back(std::move(cell));
-  return shard_bytes(std::move(cells));
-}
-
-void check_shard_bytes(const std::string& bytes, const std::string& name) {
+void check_seal(const std::string& bytes, const std::string& name) {
   const std::string_view all(bytes);
   if (all.size() < kTrailerBytes) throw ArchiveDamaged(name + " is damaged: it is truncated");
   const std::string_view body = all.substr(0, all.size() - kTrailerBytes);
@@ -190,6 +123,87 @@ void check_shard_bytes(const std::string& bytes, const std::string& name) {
   }
 }
 
+std::string shard_bytes(std::vector<ShardContents> cells) {
+  for (ShardContents& cell : cells) {
+    cell.record.figures = cell.result.figures;
+    cell.record.notes = cell.result.notes;
+    cell.record.digest = content_digest(cell.record, std::as_const(cell).tables());
+  }
+  const ShardContents all = joined(cells);
+  Records records;
+  for (ShardContents& cell : cells) records.push_back(std::move(cell.record));
+  std::string bytes = sealed(packed(records, all.tables()));
+  const std::string name = "the shard of " + records.front().label;
+  if (!ShardReader(bytes, name).holds(records, all.tables()))
+    throw H5Error(name + " does not hold what was written to it");
+  return bytes;
+}
+
+std::string shard_bytes(ShardContents cell) {
+  std::vector<ShardContents> cells;
+  cells.push_back(std::move(cell));
+  return shard_bytes(std::move(cells));
+}
+
+ShardReader::ShardReader(const std::string& path, int threads)
+    : ShardReader(file_bytes(path), path, threads) {
+  identity_ = identity_of(path);
+}
+
+ShardReader::ShardReader(std::string bytes, std::string name, int threads)
+    : name_(std::move(name)) {
+  check_seal(bytes, name_);
+  bytes.resize(bytes.size() - kTrailerBytes);
+  reading(name_, [&] {
+    tables_ = std::make_unique<PackedTables>(std::move(bytes), name_, threads);
+    records_ = to_records(as_cells_table(tables_->read("cells")));
+    if (records_.empty()) throw H5Error("it does not hold a cell");
+  });
+}
+
+ShardReader::~ShardReader() = default;
+ShardReader::ShardReader(ShardReader&&) noexcept = default;
+ShardReader& ShardReader::operator=(ShardReader&&) noexcept = default;
+
+CellRecord& ShardReader::record(const std::string& key) {
+  return *reading(name_, [&] { return &find(records_, key); });
+}
+
+/// With the columns of this version, and the rows that the cells have.
+Table ShardReader::whole_table(std::size_t position) {
+  const Table& described = described_table(kCellTables[position]);
+  Table table = tables_->has(described.name) ? tables_->read(described.name) : described;
+  add_missing_columns(table, described);
+  const auto rows = static_cast<std::int64_t>(table.rows());
+  for (const CellRecord& each : records_) {
+    const RowRange range = each.rows[position];
+    if (range.offset < 0 || range.rows < 0 || range.offset > rows - range.rows)
+      throw H5Error("its cells do not fit its table " + table.name);
+  }
+  return table;
+}
+
+Table ShardReader::take(const std::string& key, std::size_t position) {
+  const RowRange own = record(key).rows[position];
+  return reading(name_, [&] {
+    if (records_.size() == 1) return whole_table(position);
+    std::optional<Table>& table = shared_[position];
+    if (!table) table = whole_table(position);
+    return rows_in(*table, static_cast<std::size_t>(own.offset),
+                   static_cast<std::size_t>(own.rows));
+  });
+}
+
+bool ShardReader::holds(const Records& records, const Tables& tables) {
+  return reading(name_, [&] {
+    bool same = std::ranges::equal(records_, records, same_record);
+    for (const Table* table : tables)
+      same = same && (table->rows() == 0 ? !tables_->has(table->name)
+                                         : has_rows(tables_->at(table->name), *table));
+    return same;
+  });
+}
+
 ShardContents read_shard(const std::string& path, const std::string& key) {
   ShardReader shard(path);
   ShardContents contents;
@@ -197,53 +211,7 @@ ShardContents read_shard(const std::string& path, const std::string& key) {
   for (std::size_t i = 0; i < kCellTables.size(); ++i) *contents.tables()[i] = shard.take(key, i);
   contents.result.figures = contents.record.figures;
   contents.result.notes = contents.record.notes;
-  if (contents.record.level == RecordLevel::all)
-    contents.record.histograms = histograms_of(
-        contents.result.steps, {0, static_cast<std::int64_t>(contents.result.steps.rows())});
   return contents;
-}
-
-ShardReader::ShardReader(const std::string& path, int threads)
-    : ShardReader(file_bytes(path), path) {
-  threads_ = threads;
-  identity_ = identity_of(path);
-}
-
-ShardReader::ShardReader(const std::string& bytes, std::string name) : name_(std::move(name)) {
-  check_shard_bytes(bytes, name_);
-  reading(name_, [&] {
-    file_ = open_shard(bytes, name_);
-    records_ = records_in(file_->get());
-    if (has_object(file_->get(), "hist"))
-      take_histograms(read_packed_table(file_->get(), "hist"), records_);
-  });
-}
-
-CellRecord& ShardReader::record(const std::string& key) {
-  return *reading(name_, [&] { return &find(records_, key); });
-}
-
-std::pair<const Table&, RowRange> ShardReader::rows(const std::string& key, std::size_t position) {
-  const RowRange own = record(key).rows[position];
-  std::optional<Table>& kept = tables_[position];
-  reading(name_, [&] {
-    if (kept) return;
-    if (records_.size() == 1) tables_ = {};
-    kept = read_whole_table(file_->get(), described_table(kCellTables[position]), threads_);
-    const auto rows = static_cast<std::int64_t>(kept->rows());
-    for (const CellRecord& each : records_) {
-      const RowRange range = each.rows[position];
-      if (range.offset < 0 || range.rows < 0 || range.offset > rows - range.rows)
-        throw H5Error("its cells do not fit its table " + kept->name);
-    }
-  });
-  return {*kept, own};
-}
-
-Table ShardReader::take(const std::string& key, std::size_t position) {
-  const auto [table, own] = rows(key, position);
-  if (records_.size() == 1) return std::move(*tables_[position]);
-  return rows_in(table, static_cast<std::size_t>(own.offset), static_cast<std::size_t>(own.rows));
 }
 
 std::vector<CellRecord> shard_records(const std::string& bytes, const std::string& name) {

@@ -4,10 +4,13 @@
 #include <array>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
 #include "sweeps/archive/cells_table.hpp"
+#include "sweeps/files/durable_file.hpp"
+#include "sweeps/files/sha256.hpp"
 
 namespace sweep {
 
@@ -22,8 +25,11 @@ struct ShardContents {
   std::array<Table*, kCellTables.size()> tables();
 };
 
-/// Leaves the tables of this level, if the result has more, and the histograms of its steps. The
-/// digest is that of the result before.
+/// Columns of a table of kCellTables in this program's schema, without rows.
+const Table& described_table(std::string_view name);
+
+/// Leaves the tables of this level, if the result has more. The digest is that of the result
+/// before.
 void keep_level(ShardContents& cell, RecordLevel level);
 
 /// SHA-256 of a cell's outcome: key, status, reason, and everything in figures, notes and tables
@@ -32,38 +38,66 @@ void keep_level(ShardContents& cell, RecordLevel level);
 std::string content_digest(const CellRecord& record,
                            const std::array<const Table*, kCellTables.size()>& tables);
 
-class Sha256;
-
 /// The same from one table after another.
 class ContentDigest {
  public:
   explicit ContentDigest(const CellRecord& record);
-  ~ContentDigest();
-  ContentDigest(const ContentDigest&) = delete;
-  ContentDigest& operator=(const ContentDigest&) = delete;
   /// Adds the next table; `position` is its place in kCellTables, from 0 on.
   void add(std::size_t position, const Table& table);
   /// Must be the last call.
-  std::string hex();
+  std::string hex() { return sha_.hex(); }
 
  private:
-  std::unique_ptr<Sha256> sha_;
+  Sha256 sha_;
 };
 
 /// SHA-256 of every column of a table, including volatile ones.
 std::string table_digest(const Table& table);
 
-/// The bytes of a closed HDF5 file with the cells, at least one, followed by a line with their
-/// SHA-256. The file is formed in memory, independent of any disk, and read back. Throws H5Error (a
-/// runtime_error) when that fails, and TableError when the columns of a table differ in length.
+/// The bytes and a line with their SHA-256.
+std::string sealed(std::string bytes);
+/// Throws ArchiveDamaged, prefixed with `name`, unless the bytes are as sealed() made them.
+void check_seal(const std::string& bytes, const std::string& name);
+
+/// The sealed tables of these cells, at least one, read back. Throws H5Error (a runtime_error) when
+/// that fails, and TableError when the columns of a table differ in length.
 std::string shard_bytes(std::vector<ShardContents> cells);
 std::string shard_bytes(ShardContents cell);
 
-/// Throws ArchiveDamaged, prefixed with `name`, unless the bytes are as shard_bytes() made them.
-void check_shard_bytes(const std::string& bytes, const std::string& name);
+class PackedTables;
 
-/// Reads the shard of this key. Throws ArchiveDamaged when it is damaged or has another key, and
-/// ArchiveIncompatible when a newer program wrote it.
+/// A shard whose tables are taken one at a time, since those of a large cell take gigabytes.
+class ShardReader {
+ public:
+  /// Checks all bytes. Throws ArchiveDamaged. `threads` unpack tables.
+  explicit ShardReader(const std::string& path, int threads = 1);
+  /// Of the bytes of a shard; `name` is for messages.
+  ShardReader(std::string bytes, std::string name, int threads = 1);
+  ~ShardReader();
+  ShardReader(ShardReader&&) noexcept;
+  ShardReader& operator=(ShardReader&&) noexcept;
+  const FileIdentity& identity() const { return identity_; }
+  /// Of all its cells.
+  std::vector<CellRecord>& records() { return records_; }
+  /// Throws ArchiveDamaged if the shard does not have the cell.
+  CellRecord& record(const std::string& key);
+  /// The cell's rows of a table, by its position in kCellTables.
+  Table take(const std::string& key, std::size_t position);
+  /// Whether it holds these, volatile columns aside. Reads some rows at a time.
+  bool holds(const std::vector<CellRecord>& records,
+             const std::array<const Table*, kCellTables.size()>& tables);
+
+ private:
+  Table whole_table(std::size_t position);
+
+  std::string name_;
+  FileIdentity identity_;
+  std::unique_ptr<PackedTables> tables_;
+  std::vector<CellRecord> records_;
+  std::array<std::optional<Table>, kCellTables.size()> shared_;  // of several cells
+};
+
+/// Reads the shard of this key. Throws ArchiveDamaged when it is damaged or has another key.
 ShardContents read_shard(const std::string& path, const std::string& key);
 /// The records of all cells of a shard, from its bytes; `name` is for messages.
 std::vector<CellRecord> shard_records(const std::string& bytes, const std::string& name);

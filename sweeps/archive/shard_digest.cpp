@@ -1,10 +1,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-#include <memory>
 
 #include "sweeps/archive/shard.hpp"
-#include "sweeps/files/sha256.hpp"
 
 namespace sweep {
 
@@ -87,8 +85,8 @@ std::vector<Part> lasting(const std::vector<Part>& parts, Says says) {
 
 }  // namespace
 
-ContentDigest::ContentDigest(const CellRecord& record) : sha_(std::make_unique<Sha256>()) {
-  Sha256& sha = *sha_;
+ContentDigest::ContentDigest(const CellRecord& record) {
+  Sha256& sha = sha_;
   add_text(sha, record.key);
   add_text(sha, to_text(record.status));
   add_text(sha, record.reason);
@@ -104,14 +102,10 @@ ContentDigest::ContentDigest(const CellRecord& record) : sha_(std::make_unique<S
   }
 }
 
-ContentDigest::~ContentDigest() = default;
-
 void ContentDigest::add(std::size_t position, const Table& table) {
   if (position >= kEarliestTables && table.rows() == 0) return;
-  add_columns(*sha_, table, columns_that_count(table));
+  add_columns(sha_, table, columns_that_count(table));
 }
-
-std::string ContentDigest::hex() { return sha_->hex(); }
 
 std::string content_digest(const CellRecord& record,
                            const std::array<const Table*, kCellTables.size()>& tables) {

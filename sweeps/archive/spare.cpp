@@ -4,7 +4,6 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <array>
 #include <bitset>
 #include <cerrno>
 #include <cstring>
@@ -12,16 +11,9 @@
 #include <memory>
 #include <unordered_map>
 
-#include "sweeps/archive/format.hpp"
-#include "sweeps/archive/histograms.hpp"
-#include "sweeps/archive/tables.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/twofold.hpp"
-#include "sweeps/hdf5/codec.hpp"
-#include "sweeps/hdf5/column.hpp"
-#include "sweeps/hdf5/h5.hpp"
-#include "sweeps/hdf5/memory_file.hpp"
-#include "sweeps/hdf5/packed_table.hpp"
+#include "sweeps/hdf5/packed_tables.hpp"
 
 namespace sweep {
 
@@ -43,87 +35,58 @@ Table head_table(const ArchiveIndex& index) {
            plain("generation", Numbers{index.generation})}};
 }
 
-Table columns_table(const std::vector<StoredColumn>& columns) {
-  Texts tables, names, units, meanings, enums, types;
-  Numbers widths, rows, chunk_rows, volatiles, chunks;
-  for (const StoredColumn& each : columns) {
-    tables.push_back(each.table);
-    names.push_back(each.column.name);
-    units.push_back(each.column.unit);
-    meanings.push_back(each.column.long_name);
-    enums.push_back(lines_of(each.column.enum_names));
-    types.emplace_back(type_name(each.column.data));
-    widths.push_back(static_cast<std::int64_t>(each.width));
-    rows.push_back(each.rows);
-    chunk_rows.push_back(each.chunk_rows);
-    volatiles.push_back(each.column.is_volatile ? 1 : 0);
-    chunks.push_back(static_cast<std::int64_t>(each.chunks.size()));
-  }
-  return {"columns",
-          {plain("table", tables), plain("name", names), plain("unit", units),
-           plain("long_name", meanings), plain("enum_names", enums), plain("type", types),
-           plain("width", widths), plain("rows", rows), plain("chunk_rows", chunk_rows),
-           plain("volatile", volatiles), plain("chunks", chunks)}};
-}
-
-/// The chunks of all columns, one column's after the other's.
-Table chunks_table(const std::vector<StoredColumn>& columns) {
-  Numbers bytes, sums;
-  for (const StoredColumn& column : columns) {
-    for (const ChunkSum& chunk : column.chunks) {
-      bytes.push_back(chunk.bytes);
-      sums.push_back(chunk.sum);
+/// Sizes of all tables, widths of all columns, and what identifies all chunks, one table's after
+/// the other's.
+std::vector<Table> layout_tables(const std::vector<SpareTable>& tables) {
+  Numbers rows, chunk_rows, widths, bytes, sums;
+  for (const SpareTable& table : tables) {
+    rows.push_back(table.rows);
+    chunk_rows.push_back(table.chunk_rows);
+    widths.insert(widths.end(), table.widths.begin(), table.widths.end());
+    for (const std::vector<ChunkSum>& chunks : table.chunks) {
+      for (const ChunkSum& chunk : chunks) {
+        bytes.push_back(chunk.bytes);
+        sums.push_back(chunk.sum);
+      }
     }
   }
-  return {"chunks", {plain("bytes", bytes), plain("sum", sums)}};
+  return {{"sizes", {plain("rows", rows), plain("chunk_rows", chunk_rows)}},
+          {"widths", {plain("bytes", widths)}},
+          {"chunks", {plain("bytes", bytes), plain("sum", sums)}}};
 }
 
-ColumnData data_of_type(const std::string& type) {
-  for (const ColumnData& data :
-       {ColumnData(std::vector<std::int8_t>()), ColumnData(std::vector<std::int32_t>()),
-        ColumnData(Numbers()), ColumnData(std::vector<double>())})
-    if (type == type_name(data)) return data;
-  return Texts();
-}
-
-std::vector<StoredColumn> columns_in(hid_t file) {
-  const Table table = read_packed_table(file, "columns"), sums = read_packed_table(file, "chunks");
-  const auto text = [&](const char* column, std::size_t row) {
-    return table.values<std::string>(column)[row];
-  };
-  const auto number = [&](const char* column, std::size_t row) {
-    return table.values<std::int64_t>(column)[row];
-  };
-  std::vector<StoredColumn> columns;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < table.rows(); ++i) {
-    StoredColumn column{
-        text("table", i),
-        {text("name", i), text("unit", i), text("long_name", i), number("volatile", i) != 0,
-         split(text("enum_names", i), "\n"), data_of_type(text("type", i))},
-        static_cast<std::size_t>(number("width", i)),
-        number("rows", i),
-        table.has("chunk_rows") ? number("chunk_rows", i) : static_cast<std::int64_t>(kChunkRows),
-        {}};
-    for (std::int64_t chunk = 0; chunk < number("chunks", i); ++chunk, ++next)
-      column.chunks.push_back(
-          {static_cast<std::int32_t>(sums.values<std::int64_t>("bytes").at(next)),
-           sums.values<std::int64_t>("sum").at(next)});
-    columns.push_back(std::move(column));
+/// The inverse. Throws TableError or std::out_of_range.
+std::vector<SpareTable> spare_tables(PackedTables& spare) {
+  const Table sizes = spare.read("sizes"), widths = spare.read("widths"),
+              chunks = spare.read("chunks");
+  std::vector<SpareTable> tables;
+  std::size_t column = 0, chunk = 0;
+  for (const std::string_view name : kCellTables) {
+    if (!spare.has(std::string(name))) continue;
+    const auto size = [&](const char* of) {
+      return sizes.values<std::int64_t>(of).at(tables.size());
+    };
+    SpareTable table{spare.read(std::string(name)), size("rows"), size("chunk_rows"), {}, {}};
+    for (std::size_t i = 0; i < table.described.columns.size(); ++i) {
+      table.widths.push_back(widths.values<std::int64_t>("bytes").at(column++));
+      table.chunks.emplace_back();
+      for (std::int64_t row = 0; row < table.rows; row += table.chunk_rows, ++chunk)
+        table.chunks.back().push_back({chunks.values<std::int64_t>("bytes").at(chunk),
+                                       chunks.values<std::int64_t>("sum").at(chunk)});
+    }
+    tables.push_back(std::move(table));
   }
-  return columns;
+  return tables;
 }
 
-ArchiveIndex index_in(hid_t file) {
-  const Table head = read_packed_table(file, "head");
+ArchiveIndex index_in(PackedTables& spare) {
+  const Table head = spare.read("head");
   const auto text = [&head](const char* column) { return head.values<std::string>(column).at(0); };
   ArchiveIndex index;
   index.head = {text("sweep_name"), text("spec_text"), text("created_utc"), text("tool_version")};
   index.generation = head.values<std::int64_t>("generation").at(0);
-  const CellsTable cells = read_packed_cells(file);
-  index.cells = to_records(cells);
-  take_histograms(read_packed_table(file, "hist"), index.cells);
-  if (has_object(file, "provenance")) index.provenance = read_packed_table(file, "provenance");
+  index.cells = to_records(as_cells_table(spare.read("cells")));
+  index.provenance = spare.read("provenance");
   return index;
 }
 
@@ -163,23 +126,42 @@ class ChunkFinder {
  private:
   std::string_view archive_;
   std::bitset<65536> likely_;
-  std::unordered_map<std::uint32_t, std::map<std::int32_t, std::string_view>> wanted_;
+  std::unordered_map<std::uint32_t, std::map<std::int64_t, std::string_view>> wanted_;
 };
+
+using ArchiveBytes = std::shared_ptr<const std::string>;
+
+/// A table whose chunks are where they were found.
+StoredTable found_table(const SpareTable& table, const ChunkFinder& finder,
+                        const ArchiveBytes& archive) {
+  std::vector<StoredColumn> columns;
+  for (std::size_t i = 0; i < table.chunks.size(); ++i) {
+    std::vector<std::pair<bool, std::string_view>> places;  // whether there is one, and where
+    for (const ChunkSum& chunk : table.chunks[i])
+      places.emplace_back(chunk.bytes > 0, chunk.bytes > 0 ? finder.place(chunk) : "");
+    columns.push_back({table.described.columns[i], static_cast<std::size_t>(table.widths[i]),
+                       static_cast<std::size_t>(table.rows),
+                       static_cast<std::size_t>(table.chunk_rows),
+                       [archive, places = std::move(places)](std::size_t chunk) -> StoredChunk {
+                         const auto [is_there, place] = places.at(chunk);
+                         if (is_there && place.empty()) throw H5Error("a chunk is lost");
+                         return {place.begin(), place.end()};
+                       }});
+  }
+  return StoredTable(table.described.name, std::move(columns));
+}
 
 }  // namespace
 
 void append_spare(const std::string& path, const ArchiveIndex& index,
-                  const std::vector<StoredColumn>& columns) {
-  constexpr std::size_t kChunkCells = 4096;
-  MemoryH5 file;
-  write_packed_table(file.get(), head_table(index));
-  write_packed_cells(file.get(), to_cells_table(index.cells), kChunkCells);
-  write_packed_table(file.get(), histograms_table(index.cells));
-  if (!index.provenance.columns.empty()) write_packed_table(file.get(), index.provenance);
-  write_packed_table(file.get(), columns_table(columns));
-  write_packed_table(file.get(), chunks_table(columns));
+                  const std::vector<SpareTable>& tables) {
+  const Table head = head_table(index), cells = to_cells_table(index.cells).table;
+  const std::vector<Table> layout = layout_tables(tables);
+  std::vector<const Table*> all = {&head, &cells, &index.provenance};
+  for (const SpareTable& table : tables) all.push_back(&table.described);
+  for (const Table& table : layout) all.push_back(&table);
   Descriptor archive(path, O_WRONLY | O_APPEND);
-  archive.write(twofold(file.close()));
+  archive.write(twofold(pack_tables(all)));
   archive.close();
 }
 
@@ -207,93 +189,21 @@ void check_spare(hid_t file) {
   if (!bytes || twofold(*bytes) != both) throw H5Error("the spare copy at its end is not whole");
 }
 
-SpareTables::SpareTables(std::string archive) : archive_(std::move(archive)) {
-  const std::optional<std::string> bytes = untwofold(archive_);
+ArchiveContents read_spare(std::string archive_bytes) {
+  const auto archive = std::make_shared<const std::string>(std::move(archive_bytes));
+  std::optional<std::string> bytes = untwofold(*archive);
   if (!bytes) throw H5Error("there is no spare copy");
-  const H5File file = open_h5_bytes(*bytes, "the spare copy");
-  index_ = index_in(file.get());
-  for (StoredColumn& stored : columns_in(file.get())) {
-    const auto table = std::ranges::find(kCellTables, stored.table) - kCellTables.begin();
-    columns_.push_back({std::move(stored), static_cast<std::size_t>(table), {}, {}, {}});
-  }
-  ChunkFinder finder(archive_);
-  for (const Found& column : columns_)
-    for (const ChunkSum& chunk : column.stored.chunks)
-      if (chunk.bytes > 0) finder.want(chunk);
+  PackedTables spare(std::move(*bytes), "the spare copy");
+  const std::vector<SpareTable> tables = spare_tables(spare);
+  ChunkFinder finder(*archive);
+  for (const SpareTable& table : tables)
+    for (const std::vector<ChunkSum>& chunks : table.chunks)
+      for (const ChunkSum& chunk : chunks)
+        if (chunk.bytes > 0) finder.want(chunk);
   finder.look();
-  for (Found& column : columns_)
-    for (const ChunkSum& chunk : column.stored.chunks)
-      column.chunks.push_back(chunk.bytes > 0 ? finder.place(chunk) : std::string_view());
-}
-
-ShardContents SpareTables::load(const CellRecord& cell) {
-  ShardContents contents;
-  contents.record = cell;
-  contents.result.figures = cell.figures;
-  contents.result.notes = cell.notes;
-  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
-    Table rows{std::string(kCellTables[i]), {}};
-    for (Found& column : columns_)
-      if (column.table == i && column.stored.column.name != "cell")
-        rows.columns.push_back(values(column, cell.rows[i]));
-    add_missing_columns(rows, described_table(rows.name));
-    *contents.tables()[i] = std::move(rows);
-  }
-  return contents;
-}
-
-std::string SpareTables::damage_of(const CellRecord& cell) const {
-  std::string names;
-  for (const Found& column : columns_) {
-    const RowRange own = cell.rows[column.table];
-    bool lost = false;
-    const auto each = static_cast<std::size_t>(column.stored.chunk_rows);
-    for (auto at = static_cast<std::size_t>(own.offset) / each;
-         own.rows > 0 && at < column.chunks.size() &&
-         at * each < static_cast<std::size_t>(own.offset + own.rows);
-         ++at)
-      lost = lost || (column.stored.chunks[at].bytes > 0 && column.chunks[at].empty());
-    if (lost)
-      names += (names.empty() ? "" : ", ") + column.stored.table + '/' + column.stored.column.name;
-  }
-  return names;
-}
-
-Column SpareTables::values(Found& column, RowRange range) {
-  const StoredColumn& stored = column.stored;
-  if (range.offset < 0 || range.rows < 0 || range.offset > stored.rows - range.rows)
-    throw H5Error("the column " + stored.column.name + " is shorter than its cells say");
-  Column result = stored.column;
-  const auto end = static_cast<std::size_t>(range.offset + range.rows),
-             chunk_rows = static_cast<std::size_t>(stored.chunk_rows);
-  for (auto row = static_cast<std::size_t>(range.offset); row < end;) {
-    const std::size_t at = row / chunk_rows, in_chunk = row % chunk_rows,
-                      count = std::min(end - row, chunk_rows - in_chunk);
-    if (stored.chunks.at(at).bytes == 0) {
-      fill_up(result.data, result.size() + count);
-    } else {
-      const char* shuffled = unpacked(column, at) + in_chunk;
-      append_values(result.data, values_from(result.data, stored.width, count, [&](char* out) {
-                      unshuffle_bytes(shuffled, chunk_rows, count, stored.width, out);
-                    }));
-    }
-    row += count;
-  }
-  return result;
-}
-
-/// The shuffled bytes of a chunk; keeps those of the last.
-const char* SpareTables::unpacked(Found& column, std::size_t chunk) {
-  if (column.last != chunk) {
-    column.last.reset();
-    auto shuffled =
-        unpack_shuffled(bytes_of(column.chunks[chunk]),
-                        static_cast<std::size_t>(column.stored.chunk_rows) * column.stored.width);
-    if (!shuffled) throw H5Error("a chunk of " + column.stored.column.name + " is lost");
-    column.shuffled = std::move(*shuffled);
-    column.last = chunk;
-  }
-  return column.shuffled.data();
+  std::vector<StoredTable> found;
+  for (const SpareTable& table : tables) found.push_back(found_table(table, finder, archive));
+  return {index_in(spare), CellTables(std::move(found))};
 }
 
 }  // namespace sweep

@@ -1,31 +1,47 @@
 #include "sweeps/archive/tables.hpp"
 
 #include <algorithm>
+#include <utility>
+
+#include "sweeps/hdf5/h5_table.hpp"
 
 namespace sweep {
 
-const Table& described_table(std::string_view name) {
-  static const ShardContents kNothing;
-  const auto tables = kNothing.tables();
-  return **std::find_if(tables.begin(), tables.end(),
-                        [name](const Table* table) { return table->name == name; });
+namespace {
+
+std::size_t first_of(RowRange range) { return static_cast<std::size_t>(range.offset); }
+std::size_t count_of(RowRange range) { return static_cast<std::size_t>(range.rows); }
+
+std::vector<StoredTable> tables_in(hid_t file, int threads) {
+  std::vector<StoredTable> tables;
+  for (const std::string_view table : kCellTables)
+    if (has_object(file, std::string(table)))
+      tables.push_back(stored_table(file, std::string(table), threads));
+  return tables;
 }
 
-CellTables::CellTables(hid_t file, int threads) {
-  for (const std::string_view each : kCellTables) {
-    const std::string table(each);
-    tables_.push_back(has_object(file, table) ? StoredTable(file, table, threads)
-                                              : StoredTable(table));
-  }
+}  // namespace
+
+CellTables::CellTables(std::vector<StoredTable> stored) {
+  auto next = stored.begin();
+  for (const std::string_view table : kCellTables)
+    tables_.push_back(next != stored.end() && next->name() == table
+                          ? std::move(*next++)
+                          : StoredTable(std::string(table)));
 }
+
+CellTables::CellTables(std::int64_t file, int threads) : CellTables(tables_in(file, threads)) {}
 
 std::int64_t CellTables::rows(std::size_t table) const {
   return static_cast<std::int64_t>(tables_[table].rows());
 }
 
+void CellTables::check() const {
+  for (const StoredTable& table : tables_) table.check();
+}
+
 Table CellTables::read(std::size_t table, RowRange range) {
-  Table rows = tables_[table].read(static_cast<hsize_t>(range.offset),
-                                   static_cast<hsize_t>(range.rows), "cell");
+  Table rows = tables_[table].read(first_of(range), count_of(range), "cell");
   add_missing_columns(rows, described_table(kCellTables[table]));
   return rows;
 }
@@ -33,9 +49,7 @@ Table CellTables::read(std::size_t table, RowRange range) {
 std::vector<std::int32_t> CellTables::cell_numbers(std::size_t table, RowRange range) {
   if (range.rows == 0) return {};
   return std::get<std::vector<std::int32_t>>(
-      tables_[table]
-          .read_column("cell", static_cast<hsize_t>(range.offset), static_cast<hsize_t>(range.rows))
-          .data);
+      tables_[table].read_column("cell", first_of(range), count_of(range)).data);
 }
 
 ShardContents CellTables::load(const CellRecord& cell) {
@@ -45,6 +59,15 @@ ShardContents CellTables::load(const CellRecord& cell) {
   contents.result.figures = cell.figures;
   contents.result.notes = cell.notes;
   return contents;
+}
+
+std::string CellTables::damage_of(const CellRecord& cell) {
+  std::string names;
+  for (std::size_t i = 0; i < tables_.size(); ++i)
+    for (const std::string& name :
+         tables_[i].damaged(first_of(cell.rows[i]), count_of(cell.rows[i])))
+      names += (names.empty() ? "" : ", ") + name;
+  return names;
 }
 
 }  // namespace sweep

@@ -9,24 +9,27 @@
 
 namespace sweep {
 
-/// Columns of a table of kCellTables in this program's schema, without rows.
-const Table& described_table(std::string_view name);
-
-/// The tables of kCellTables, by their positions in it, of an archive file, which must stay open. A
-/// table that the archive does not have is empty, and a column that it is too old to have reads as
-/// NaN, 0 or empty texts. Ranges in ascending order cost one pass over the file, whose
-/// chunks `threads` unpack.
+/// The tables of kCellTables, by their positions in it. A table that the archive does not have is
+/// empty, and a column that it is too old to have reads as NaN, 0 or empty texts. Ranges in
+/// ascending order cost one pass over the file.
 class CellTables {
  public:
-  /// Throws H5Error when the columns of a table differ in length.
-  explicit CellTables(hid_t file, int threads = 1);
+  /// Those of `stored`, in the order of kCellTables.
+  explicit CellTables(std::vector<StoredTable> stored);
+  /// Those of a file of HDF5, whose chunks `threads` unpack. `file` is an identifier of it. Throws
+  /// H5Error when the columns of a table differ in length.
+  explicit CellTables(std::int64_t file, int threads = 1);
   std::int64_t rows(std::size_t table) const;
+  /// Compares every chunk with its checksum. Throws H5Error.
+  void check() const;
   /// Rows of a table, without the column `cell`.
   Table read(std::size_t table, RowRange range);
   /// The column `cell` of these rows.
   std::vector<std::int32_t> cell_numbers(std::size_t table, RowRange range);
   /// A whole cell.
   ShardContents load(const CellRecord& cell);
+  /// The columns of which its rows are damaged: "steps/n_tok, turns/job".
+  std::string damage_of(const CellRecord& cell);
 
  private:
   std::vector<StoredTable> tables_;

@@ -1,13 +1,15 @@
 #include "sweeps/archive/writer.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <tuple>
 #include <utility>
 
+#include "sweeps/archive/file.hpp"
+#include "sweeps/archive/shard.hpp"
 #include "sweeps/archive/spare.hpp"
-#include "sweeps/archive/tables.hpp"
 #include "sweeps/files/parallel.hpp"
-#include "sweeps/hdf5/codec.hpp"
+#include "sweeps/hdf5/h5_table.hpp"
 
 namespace sweep {
 
@@ -27,18 +29,6 @@ void drop_values(ColumnData& data, std::size_t rows) {
       data);
 }
 
-/// The first `rows` rows of a column, in chunks.
-std::vector<StoredChunk> packed_chunks(const Column& column, const ChunkShape& shape,
-                                       std::size_t rows) {
-  std::vector<StoredChunk> chunks;
-  std::vector<char> packed;
-  for (std::size_t first = 0; first < rows; first += shape.rows) {
-    const RowSlice slice{first, std::min<std::size_t>(shape.rows, rows - first)};
-    chunks.push_back(pack_chunk(shape, stored_values(column, slice, shape.row_bytes, packed)));
-  }
-  return chunks;
-}
-
 /// Enumerations grow only at their end.
 std::vector<std::string> longer_of(const std::vector<std::string>& a,
                                    const std::vector<std::string>& b, const std::string& name) {
@@ -47,7 +37,40 @@ std::vector<std::string> longer_of(const std::vector<std::string>& a,
   throw H5Error("the column " + name + " numbers its values differently in a new cell");
 }
 
-}  // namespace
+/// Writes a table, which is not created without rows. Its first column, before those of `schema`,
+/// is `cell`: the row in /cells that a row belongs to. Rows are buffered in memory until they fill
+/// chunks or finish() is called. `threads` pack columns.
+class TableWriter {
+ public:
+  TableWriter(hid_t file, const Table& schema, int threads);
+  /// Appends the rows of a cell; returns where they will be. Adds columns that the table lacks;
+  /// fills columns that `rows` lacks with NaN, 0 or empty texts. Throws H5Error when the types of a
+  /// column differ.
+  RowRange append(const Table& rows, std::int32_t cell);
+  /// Writes the buffered rows, closes the table and describes it. Must be the last call.
+  SpareTable finish();
+
+ private:
+  struct Stored {
+    Column pending;  // described as in the file, with the rows not yet written
+    std::optional<H5Dataset> dataset{};
+    std::size_t width = 0, enum_names = 0;  // as they are in the dataset
+    std::vector<ChunkSum> chunks{};
+  };
+  Column& find_or_add(const Column& column);
+  void create(Stored& column, std::size_t width, std::int64_t rows);
+  void append_slice(const Table& rows, RowSlice slice, std::int32_t cell);
+  void flush(std::int64_t rows, bool last = false);
+  void make_room(Stored& column, std::int64_t rows);
+  void store(Stored& column, std::int64_t first, const std::vector<StoredChunk>& chunks) const;
+
+  hid_t file_;
+  std::string name_;
+  int threads_;
+  std::optional<H5Group> group_;
+  std::vector<Stored> columns_;
+  std::int64_t stored_rows_ = 0, pending_rows_ = 0, chunk_rows_ = kChunkRows;
+};
 
 TableWriter::TableWriter(hid_t file, const Table& schema, int threads)
     : file_(file), name_(schema.name), threads_(threads) {
@@ -57,12 +80,11 @@ TableWriter::TableWriter(hid_t file, const Table& schema, int threads)
 
 /// In a new dataset all rows so far are NaN, 0 or empty.
 void TableWriter::create(Stored& column, std::size_t width, std::int64_t rows) {
-  const bool grows = rows <= stored_rows_;
-  column.type.emplace(stored_type(column.pending, width));
-  create_column(group_->get(), column.pending, column.type->get(), static_cast<hsize_t>(rows),
-                static_cast<hsize_t>(chunk_rows_), grows)
-      .close_checked("close the column " + column.pending.name);
-  column.dataset.emplace(open_column(group_->get(), column.pending.name));
+  const Column& described = column.pending;
+  column.dataset = create_column(group_->get(), described, width, static_cast<hsize_t>(rows),
+                                 static_cast<hsize_t>(chunk_rows_), rows <= stored_rows_);
+  column.width = width;
+  column.enum_names = described.enum_names.size();
   column.chunks.assign(static_cast<std::size_t>((stored_rows_ + chunk_rows_ - 1) / chunk_rows_),
                        {});
 }
@@ -75,18 +97,16 @@ Column& TableWriter::find_or_add(const Column& column) {
   return columns_.back().pending;
 }
 
-RowRange TableWriter::append(const Table& table, RowRange rows, std::int32_t cell) {
-  const RowRange range{this->rows(), rows.rows};
-  for (const Column& column : table.columns) {
-    if (column.name == "cell") continue;
+RowRange TableWriter::append(const Table& rows, std::int32_t cell) {
+  const RowRange range{stored_rows_ + pending_rows_, static_cast<std::int64_t>(rows.rows())};
+  if (range.rows == 0) return range;
+  for (const Column& column : rows.columns) {
     Column& to = find_or_add(column);
     to.enum_names = longer_of(to.enum_names, column.enum_names, column.name);
   }
   for (std::int64_t first = 0; first < range.rows;) {
     const std::int64_t count = std::min(range.rows - first, kFlushRows - pending_rows_);
-    append_slice(table,
-                 {static_cast<std::size_t>(rows.offset + first), static_cast<std::size_t>(count)},
-                 cell);
+    append_slice(rows, {static_cast<std::size_t>(first), static_cast<std::size_t>(count)}, cell);
     first += count;
     if (pending_rows_ >= kFlushRows) flush(kFlushRows);
   }
@@ -95,7 +115,6 @@ RowRange TableWriter::append(const Table& table, RowRange rows, std::int32_t cel
 
 void TableWriter::append_slice(const Table& rows, RowSlice slice, std::int32_t cell) {
   for (const Column& column : rows.columns) {
-    if (column.name == "cell") continue;
     ColumnData& to = find_or_add(column).data;
     if (to.index() != column.data.index()) {
       throw H5Error("the column " + name_ + "/" + column.name + " holds " +
@@ -111,21 +130,21 @@ void TableWriter::append_slice(const Table& rows, RowSlice slice, std::int32_t c
     fill_up(column.pending.data, static_cast<std::size_t>(pending_rows_));
 }
 
-std::vector<StoredColumn> TableWriter::finish() {
+SpareTable TableWriter::finish() {
   flush(pending_rows_, true);
-  std::vector<StoredColumn> stored;
-  if (!group_) return stored;
+  SpareTable table{{name_, {}}, stored_rows_, chunk_rows_, {}, {}};
+  if (!group_) return table;
   std::vector<std::string> names;
   for (Stored& column : columns_) {
     const std::string& name = names.emplace_back(column.pending.name);
-    stored.push_back({name_, without_rows(column.pending), H5Tget_size(column.type->get()),
-                      stored_rows_, chunk_rows_, std::move(column.chunks)});
     column.dataset->close_checked("write the column " + name_ + "/" + name);
+    table.described.columns.push_back(without_rows(column.pending));
+    table.widths.push_back(static_cast<std::int64_t>(column.width));
+    table.chunks.push_back(std::move(column.chunks));
   }
-  write_attribute(group_->get(), "columns", names);
-  create_row_dimension(group_->get(), static_cast<hsize_t>(stored_rows_), names);
+  finish_table(group_->get(), static_cast<hsize_t>(stored_rows_), names);
   group_->close_checked("close the table " + name_);
-  return stored;
+  return table;
 }
 
 /// Writes the first `rows` pending rows: whole chunks, or the last ones. A table that has only
@@ -136,14 +155,11 @@ void TableWriter::flush(std::int64_t rows, bool last) {
   const bool is_first = !group_, grows = !(is_first && last);
   if (is_first) group_.emplace(create_group(file_, name_));
   if (!grows) chunk_rows_ = std::min<std::int64_t>(rows, kChunkRows);
-  std::vector<ChunkShape> shapes;
-  for (Stored& column : columns_) {
-    make_room(column, grows ? stored_rows_ : rows);
-    shapes.push_back(chunk_shape(column.dataset->get(), column.type->get()));
-  }
+  for (Stored& column : columns_) make_room(column, grows ? stored_rows_ : rows);
   std::vector<std::vector<StoredChunk>> packed(columns_.size());
   in_parallel(columns_.size(), threads_, [&](std::size_t i) {
-    packed[i] = packed_chunks(columns_[i].pending, shapes[i], count);
+    packed[i] = pack_chunks(columns_[i].pending, count, columns_[i].width,
+                            static_cast<std::size_t>(chunk_rows_));
   });
   for (std::size_t i = 0; i < columns_.size(); ++i) {
     if (grows) resize(columns_[i].dataset->get(), static_cast<hsize_t>(stored_rows_ + rows));
@@ -161,70 +177,48 @@ void TableWriter::store(Stored& column, std::int64_t first,
   for (const StoredChunk& chunk : chunks) {
     write_chunk(column.dataset->get(), static_cast<hsize_t>(first), chunk,
                 name_ + "/" + column.pending.name);
-    column.chunks.push_back({static_cast<std::int32_t>(chunk.size()), stored_sum(chunk)});
+    column.chunks.push_back({static_cast<std::int64_t>(chunk.size()), stored_sum(chunk)});
     first += chunk_rows_;
   }
 }
 
 /// A stored text column is as wide as its longest text, and an enumeration has the names known when
-/// it was written. A longer text or enumeration replaces the column. A new dataset gets `rows`
-/// rows.
+/// it was written. A longer text or enumeration replaces the dataset. A first one gets `rows` rows.
 void TableWriter::make_room(Stored& column, std::int64_t rows) {
-  const std::size_t width = text_width(column.pending);
+  const std::size_t width = width_of(column.pending);
   if (!column.dataset) return create(column, width, rows);
-  const bool is_text = std::holds_alternative<std::vector<std::string>>(column.pending.data);
-  if ((is_text && width > H5Tget_size(column.type->get())) ||
-      column.pending.enum_names.size() > enum_names_of(column.type->get()).size())
-    replace(column, width);
-}
-
-void TableWriter::replace(Stored& column, std::size_t width) {
+  if (width <= column.width && column.pending.enum_names.size() <= column.enum_names) return;
   const std::string& name = column.pending.name;
-  const auto rows = static_cast<hsize_t>(stored_rows_);
-  Column values = without_rows(column.pending);
-  values.data = values_from(values.data, H5Tget_size(column.type->get()), rows, [&](char* out) {
-    read_rows(column.dataset->get(), column.type->get(), 0, rows, out, name_ + "/" + name);
-  });
+  const auto stored = static_cast<std::size_t>(stored_rows_);
+  const Column values =
+      StoredTable(name_, {stored_column(group_->get(), name)}).read_column(name, 0, stored);
   column.dataset->close_checked("close the column " + name_ + "/" + name);
   remove_object(group_->get(), name);
-  create(column, width, stored_rows_);
+  create(column, std::max(width, column.width), stored_rows_);
   store(column, 0,
-        packed_chunks(values, chunk_shape(column.dataset->get(), column.type->get()), rows));
+        pack_chunks(values, stored, column.width, static_cast<std::size_t>(chunk_rows_)));
 }
 
-ArchiveWriter::ArchiveWriter(std::string path, int threads)
-    : path_(std::move(path)), file_(create_h5(path_)) {
+}  // namespace
+
+void write_archive(const std::string& path, ArchiveIndex& index,
+                   const std::function<RowsOfCell(CellRecord& cell)>& rows_of, int threads) {
+  H5File file = create_h5(path);
+  std::vector<TableWriter> writers;
   for (const std::string_view table : kCellTables)
-    tables_.emplace_back(file_.get(), described_table(table), threads);
-}
-
-void ArchiveWriter::append(CellRecord& cell, std::size_t table, const Table& from, RowRange rows) {
-  cell.rows[table] = tables_[table].append(from, rows, cell.index);
-}
-
-void ArchiveWriter::append(CellRecord& cell, std::size_t table, const Table& rows) {
-  append(cell, table, rows, {0, static_cast<std::int64_t>(rows.rows())});
-}
-
-void ArchiveWriter::append(CellRecord& cell, const ShardContents& contents) {
-  cell.histograms = contents.record.histograms;
-  for (std::size_t i = 0; i < tables_.size(); ++i) append(cell, i, *contents.tables()[i]);
-}
-
-void ArchiveWriter::finish(const ArchiveIndex& index) {
-  std::array<RowRange, kCellTables.size()> rows;
-  std::vector<StoredColumn> columns;
-  for (std::size_t i = 0; i < rows.size(); ++i) {
-    rows[i].rows = tables_[i].rows();
-    for (StoredColumn& column : tables_[i].finish()) columns.push_back(std::move(column));
+    writers.emplace_back(file.get(), described_table(table), threads);
+  for (CellRecord& cell : index.cells) {
+    const RowsOfCell rows = rows_of(cell);
+    const auto own = std::exchange(cell.rows, {});
+    for (std::size_t i = 0; rows && i < writers.size(); ++i)
+      if (own[i].rows > 0) cell.rows[i] = writers[i].append(rows(i), cell.index);
   }
-  write_index(file_.get(), index, rows);
-  file_.close_checked("close " + path_);
-  append_spare(path_, index, columns);
-}
-
-void create_archive_file(const std::string& path, const ArchiveIndex& index) {
-  ArchiveWriter(path).finish(index);
+  std::vector<SpareTable> tables;
+  for (TableWriter& writer : writers)
+    if (SpareTable table = writer.finish(); table.rows > 0) tables.push_back(std::move(table));
+  write_index(file.get(), index, tables);
+  file.close_checked("close " + path);
+  append_spare(path, index, tables);
 }
 
 }  // namespace sweep

@@ -9,7 +9,6 @@
 
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/shard.hpp"
-#include "sweeps/archive/tables.hpp"
 #include "sweeps/files/sha256.hpp"
 
 namespace sweep {
@@ -110,7 +109,6 @@ std::vector<const CellRecord*> Archive::commit(std::span<const std::string> keys
 /// The outcome in a cell's shard becomes the cell's.
 void Archive::take_pending(CellRecord& cell, CellRecord found) {
   const bool is_new = cell.digest.empty() || !std::ranges::count(pending_, cell.index);
-  if (is_new && cell.status == CellStatus::ok) replaced_.emplace(cell.index, cell);
   take_outcome(cell, std::move(found));
   if (is_new) pending_.push_back(cell.index);
 }
@@ -139,11 +137,8 @@ void Archive::merge(int threads) {
   if (pending_.empty() && !index_changed_ && described.empty()) return;
   writing(path_, [&] {
     add_descriptions(described);
-    restore_results_of_damaged_shards();
     replace(threads);
     index_changed_ = false;
-    merged_ += pending_.size() - replaced_.size();
-    replaced_.clear();
     pending_files_ = 0;
     pending_size_ = 0;
     for (const int row : std::exchange(pending_, {})) shards_.remove(at(row).key);

@@ -19,9 +19,7 @@
 
 namespace sweep {
 
-class ArchiveWriter;
 class ShardReader;
-struct OpenArchive;
 
 enum class OpenMode {
   resume_or_create,
@@ -70,7 +68,7 @@ class Archive {
  public:
   /// Opens or creates the archive of this plan; symbolic links in `path` are followed. Merges the
   /// whole shards beside it and renames the damaged ones to "<key>.h5.damaged". Results of cells
-  /// that the plan lacks stay in the archive, behind the plan; failures of them stay as shards.
+  /// that the plan lacks stay in the archive, behind the plan.
   /// `files` must outlive the archive. Throws ArchiveInUse, ArchiveDamaged, ArchiveIncompatible or
   /// ArchiveWriteFailed, and then leaves the archive as it was.
   Archive(std::string path, ArchiveOptions options, std::vector<CellRecord> plan, FileOps& files);
@@ -117,21 +115,18 @@ class Archive {
 
  private:
   void open(OpenMode mode);
-  void adopt(OpenArchive opened);
+  void adopt(ArchiveIndex found);
   void keep_result(const CellRecord& unplanned);
-  void keep_failures(OpenArchive& found);
-  bool has_shard_of(const CellRecord& cell);
   void scan_shards();
   void take_shard(CellRecord& cell, CellRecord found);
   void take_pending(CellRecord& cell, CellRecord found);
 
   void merge(int threads);
   void replace(int threads = 1);
-  void form(const std::string& temporary, int threads);
+  std::string form(const std::string& temporary, int threads);
   void write(const std::string& temporary, int threads);
-  void append_pending(CellRecord& cell, std::optional<ShardReader>& shard, ArchiveWriter& writer,
-                      int threads);
-  void restore_results_of_damaged_shards();
+  bool open_shard(CellRecord& cell, const CellRecord* before, std::optional<ShardReader>& shard,
+                  int threads);
   std::vector<std::string> pending_keys() const;
   void say(std::string_view what, std::size_t done, std::size_t of) const;
 
@@ -151,15 +146,13 @@ class Archive {
   Shards shards_;
   Marks marks_;
   ArchiveIndex index_;
-  std::size_t n_planned_ = 0;           // rows of the plan; the results that are kept follow
-  std::map<std::string, int> row_of_;   // key -> row
-  std::vector<int> pending_;            // committed, not yet merged
-  std::map<int, CellRecord> replaced_;  // results in the file of which a pending one, at a higher
-                                        // level, takes the place
-  std::size_t pending_files_ = 0;       // that hold them, as far as this process wrote them
-  std::uint64_t pending_size_ = 0;      // bytes of those
-  std::size_t merged_ = 0;              // cells that have run and are in the file
-  bool has_results_ = false;            // the file has results, planned or not
+  std::size_t n_planned_ = 0;          // rows of the plan; the results that are kept follow
+  std::map<std::string, int> row_of_;  // key -> row
+  std::vector<int> pending_;           // committed, not yet merged
+  std::size_t pending_files_ = 0;      // that hold them, as far as this process wrote them
+  std::uint64_t pending_size_ = 0;     // bytes of those
+  std::size_t merged_ = 0;             // cells that have run and are in the file
+  bool has_results_ = false;           // the file has results, planned or not
   std::vector<RunMark> deaths_;
   std::string description_;     // this run's file; empty until it is written
   bool index_changed_ = false;  // index_ differs from the file's index

@@ -4,8 +4,6 @@
 
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
-#include "sweeps/archive/spare.hpp"
-#include "sweeps/hdf5/chunks.hpp"
 
 namespace sweep {
 
@@ -18,15 +16,8 @@ void ArchiveFile::check_is_ours(const std::string& more) const {
       more);
 }
 
-void ArchiveFile::check_source(std::int64_t file, std::int64_t generation,
-                               const std::string& cells_digest) const {
-  if (read_generation(file) != generation || stored_cells_digest(file) != cells_digest)
-    throw ArchiveIncompatible(path_ + " is not the archive that this run left there");
-  reading(path_, [&] { check_spare(file); });
-}
-
 void ArchiveFile::check_chunks() const {
-  if (is_there()) reading(path_, [this] { sweep::check_chunks(open_h5(path_).get()); });
+  if (is_there()) reading(path_, [this] { open_archive_file(path_).tables.check(); });
 }
 
 void ArchiveFile::replace(const std::string& finished, bool keep_previous) {

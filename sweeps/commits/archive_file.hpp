@@ -18,10 +18,6 @@ class ArchiveFile {
   bool is_there() const { return left_ != FileIdentity{}; }
   /// Throws ArchiveIncompatible, with `more` at the end, if another file is at the path.
   void check_is_ours(const std::string& more) const;
-  /// Before rows are taken from it: throws ArchiveIncompatible unless the open file has this
-  /// generation and digest of its cells, and ArchiveDamaged. `file` is an identifier of HDF5.
-  void check_source(std::int64_t file, std::int64_t generation,
-                    const std::string& cells_digest) const;
   /// Throws ArchiveDamaged if one of its chunks is damaged: a failed copy is then its fault, not
   /// that of the disk.
   void check_chunks() const;

@@ -6,7 +6,6 @@
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
 #include "sweeps/archive/shard.hpp"
-#include "sweeps/archive/tables.hpp"
 #include "sweeps/commits/archive.hpp"
 
 namespace sweep {
@@ -37,8 +36,8 @@ void Archive::open(OpenMode mode) {
   file_.look();
   if (file_.is_there()) {
     OpenArchive archive = open_whole_archive(path_);
-    file_.check_chunks();
-    adopt(std::move(archive));
+    reading(path_, [&] { archive.tables.check(); });
+    adopt(std::move(archive.index));
   } else {
     if (mode == OpenMode::resume) throw ArchiveError("there is no archive " + path_ + " to resume");
     if (exists(path_ + ".prev")) {
@@ -59,8 +58,7 @@ void Archive::open(OpenMode mode) {
 }
 
 /// Continues with the results of an archive under the new plan.
-void Archive::adopt(OpenArchive opened) {
-  ArchiveIndex& found = opened.index;
+void Archive::adopt(ArchiveIndex found) {
   if (found.head.sweep_name != options_.sweep_name) {
     throw ArchiveIncompatible(
         path_ + " holds the sweep \"" + found.head.sweep_name + "\", not \"" + options_.sweep_name +
@@ -68,7 +66,6 @@ void Archive::adopt(OpenArchive opened) {
   }
   for (const CellRecord& old : found.cells)
     if (old.status == CellStatus::ok && !row_of_.contains(old.key)) keep_result(old);
-  keep_failures(opened);
   std::vector<CellRecord>& cells = index_.cells;
   bool same_rows = found.cells.size() == cells.size();
   for (std::size_t i = 0; same_rows && i < cells.size(); ++i) {
@@ -101,27 +98,6 @@ void Archive::keep_result(const CellRecord& unplanned) {
   cell.kept = true;
   row_of_.emplace(cell.key, cell.index);
   index_.cells.push_back(std::move(cell));
-}
-
-/// Writes each failure of a cell that the plan lacks to a shard of its own.
-void Archive::keep_failures(OpenArchive& found) {
-  for (const CellRecord& cell : found.index.cells) {
-    if (!cell.has_run() || row_of_.count(cell.key) > 0 || has_shard_of(cell)) continue;
-    replace_file(files_, shards_.path(cell.key),
-                 reading(path_, [&] { return shard_bytes(found.tables.load(cell)); }));
-  }
-}
-
-/// Whether the cell has a shard with this result, or with more of it. Sets a damaged shard aside.
-bool Archive::has_shard_of(const CellRecord& cell) {
-  if (!exists(shards_.path(cell.key))) return false;
-  try {
-    const CellRecord found = ShardRecords().take(shards_.path(cell.key), cell.key);
-    return found.digest == cell.digest || has_more(found, cell);
-  } catch (const ArchiveDamaged& error) {
-    shards_.set_aside(cell.key, error.what());
-    return false;
-  }
 }
 
 void Archive::scan_shards() {

@@ -94,8 +94,8 @@ void unshuffle_bytes(const char* shuffled, std::size_t plane, std::size_t count,
   });
 }
 
-std::vector<unsigned char> pack_shuffled(std::span<const char> shuffled) {
-  std::vector<unsigned char> stored(largest_deflated(shuffled.size()) + sizeof(std::uint32_t));
+StoredChunk pack_shuffled(std::span<const char> shuffled) {
+  StoredChunk stored(largest_deflated(shuffled.size()) + sizeof(std::uint32_t));
   const std::size_t size =
       deflate_to({stored.data(), stored.size() - sizeof(std::uint32_t)}, shuffled);
   if (size == 0) throw H5Error("cannot compress a chunk");

@@ -8,6 +8,9 @@
 
 namespace sweep {
 
+/// A chunk as it is stored.
+using StoredChunk = std::vector<unsigned char>;
+
 /// Fletcher's checksum over big-endian 16-bit words, as HDF5's filter computes it (H5checksum.c).
 std::uint32_t fletcher32(std::span<const unsigned char> bytes);
 
@@ -27,7 +30,7 @@ void unshuffle_bytes(const char* shuffled, std::size_t plane, std::size_t count,
                      char* values);
 
 /// Deflates shuffled bytes and adds their checksum.
-std::vector<unsigned char> pack_shuffled(std::span<const char> shuffled);
+StoredChunk pack_shuffled(std::span<const char> shuffled);
 /// The inverse: `size` shuffled bytes. Empty unless the checksum is right and the bytes inflate to
 /// that size.
 std::optional<std::vector<char>> unpack_shuffled(std::span<const unsigned char> stored,

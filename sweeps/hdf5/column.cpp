@@ -2,7 +2,8 @@
 
 #include <algorithm>
 #include <limits>
-#include <span>
+#include <memory>
+#include <utility>
 
 namespace sweep {
 
@@ -33,39 +34,7 @@ hid_t number_type(const ColumnData& data) {
   return types[data.index()];
 }
 
-}  // namespace
-
-std::size_t text_width(const Column& column) {
-  std::size_t longest = 1;
-  if (const auto* texts = std::get_if<std::vector<std::string>>(&column.data)) {
-    for (const std::string& text : *texts) longest = std::max(longest, text.size());
-  }
-  return longest;
-}
-
-H5Type stored_type(const Column& column, std::size_t width) {
-  if (!column.enum_names.empty()) return enum_type(column.enum_names);
-  if (std::holds_alternative<std::vector<std::string>>(column.data)) return fixed_text_type(width);
-  return {H5Tcopy(number_type(column.data)), "copy a type"};
-}
-
-std::span<const char> stored_values(const Column& column, RowSlice rows, std::size_t width,
-                                    std::vector<char>& packed) {
-  return std::visit(
-      [&]<class T>(const std::vector<T>& all) -> std::span<const char> {
-        const std::span values = std::span(all).subspan(rows.first, rows.count);
-        if constexpr (std::is_same_v<T, std::string>) {
-          packed.assign(rows.count * width, '\0');
-          for (std::size_t i = 0; i < rows.count; ++i)
-            values[i].copy(packed.data() + i * width, width);
-          return packed;
-        } else {
-          return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
-        }
-      },
-      column.data);
-}
-
+/// No values, of the type that this stored one is read as.
 ColumnData data_of(hid_t type, const std::string& name) {
   const H5T_class_t kind = H5Tget_class(type);
   const std::size_t size = H5Tget_size(type);
@@ -78,26 +47,7 @@ ColumnData data_of(hid_t type, const std::string& name) {
   throw H5Error("the column " + name + " has a type that no table has");
 }
 
-ColumnData values_from(const ColumnData& like, std::size_t width, std::size_t rows,
-                       const std::function<void(char*)>& fill) {
-  return std::visit(
-      [&]<class T>(const std::vector<T>&) -> ColumnData {
-        std::vector<T> values(rows);
-        if (rows == 0) return values;
-        if constexpr (std::is_same_v<T, std::string>) {
-          std::vector<char> packed(rows * width);
-          fill(packed.data());
-          const char* text = packed.data();
-          for (std::size_t i = 0; i < rows; ++i, text += width)
-            values[i].assign(text, std::find(text, text + width, '\0'));
-        } else {
-          fill(reinterpret_cast<char*>(values.data()));
-        }
-        return values;
-      },
-      like);
-}
-
+/// Names of an enumeration's values; empty for other types.
 std::vector<std::string> enum_names_of(hid_t type) {
   std::vector<std::string> names;
   if (H5Tget_class(type) != H5T_ENUM) return names;
@@ -110,25 +60,74 @@ std::vector<std::string> enum_names_of(hid_t type) {
   return names;
 }
 
-H5Properties chunked_layout(hsize_t chunk) {
+H5Properties chunked_layout(const std::vector<hsize_t>& chunk) {
   H5Properties layout(H5Pcreate(H5P_DATASET_CREATE), "make dataset properties");
-  h5_check(H5Pset_chunk(layout.get(), 1, &chunk), "set the chunk size");
+  h5_check(H5Pset_chunk(layout.get(), static_cast<int>(chunk.size()), chunk.data()),
+           "set the chunk size");
   h5_check(H5Pset_shuffle(layout.get()), "set the shuffle filter");
   h5_check(H5Pset_deflate(layout.get(), kGzipLevel), "set the gzip filter");
   h5_check(H5Pset_fletcher32(layout.get()), "set the checksum filter");
   return layout;
 }
 
-H5Dataset create_column(hid_t group, const Column& column, hid_t type, hsize_t rows, hsize_t chunk,
-                        bool grows) {
+H5Properties layout_of(hid_t dataset) {
+  return {H5Dget_create_plist(dataset), "get the layout of a dataset"};
+}
+
+/// Whether the dataset has chunks with exactly the filters that this program applies.
+bool is_packed(hid_t layout) {
+  constexpr H5Z_filter_t kKnown[] = {H5Z_FILTER_SHUFFLE, H5Z_FILTER_DEFLATE, H5Z_FILTER_FLETCHER32};
+  if (H5Pget_layout(layout) != H5D_CHUNKED ||
+      H5Pget_nfilters(layout) != static_cast<int>(std::size(kKnown)))
+    return false;
+  for (unsigned i = 0; i < std::size(kKnown); ++i) {
+    unsigned flags = 0;
+    std::size_t values = 0;
+    if (H5Pget_filter2(layout, i, &flags, &values, nullptr, 0, nullptr, nullptr) != kKnown[i])
+      return false;
+  }
+  return true;
+}
+
+/// The chunk at these coordinates; empty if it was never written.
+StoredChunk read_chunk(hid_t dataset, const hsize_t* offset, const std::string& name) {
+  const H5File file(H5Iget_file_id(dataset), "find the file of " + name);
+  hsize_t size = 0, most = 0;
+  h5_check(H5Dget_chunk_storage_size(dataset, offset, &size), "find a chunk of " + name);
+  h5_check(H5Fget_filesize(file.get(), &most), "get the size of the file of " + name);
+  if (size > most) throw H5Error("a chunk of " + name + " is larger than its file");
+  StoredChunk chunk(size);
+  if (size == 0) return chunk;
+  std::uint32_t skipped = 0;
+  h5_check(H5Dread_chunk(dataset, H5P_DEFAULT, offset, &skipped, chunk.data()),
+           "read a chunk of " + name);
+  if (skipped != 0) throw H5Error("a chunk of " + name + " skips filters, which none does");
+  return chunk;
+}
+
+}  // namespace
+
+H5Type stored_type(const Column& column, std::size_t width) {
+  if (!column.enum_names.empty()) return enum_type(column.enum_names);
+  if (std::holds_alternative<std::vector<std::string>>(column.data)) return fixed_text_type(width);
+  return {H5Tcopy(number_type(column.data)), "copy a type"};
+}
+
+Column description_of(hid_t type, const std::string& name) {
+  return {name, "", "", false, enum_names_of(type), data_of(type, name)};
+}
+
+H5Dataset create_column(hid_t group, const Column& column, std::size_t width, hsize_t rows,
+                        hsize_t chunk, bool grows) {
   const hsize_t most = grows ? H5S_UNLIMITED : rows;
+  const H5Type type = stored_type(column, width);
   const H5Space space(H5Screate_simple(1, &rows, &most), "make a space of rows");
-  const H5Properties layout = chunked_layout(chunk);
+  const H5Properties layout = chunked_layout({chunk});
   if (std::holds_alternative<std::vector<double>>(column.data)) {
     const double nothing = std::numeric_limits<double>::quiet_NaN();
     h5_check(H5Pset_fill_value(layout.get(), H5T_NATIVE_DOUBLE, &nothing), "set the fill value");
   }
-  H5Dataset dataset(H5Dcreate2(group, column.name.c_str(), type, space.get(), H5P_DEFAULT,
+  H5Dataset dataset(H5Dcreate2(group, column.name.c_str(), type.get(), space.get(), H5P_DEFAULT,
                                layout.get(), H5P_DEFAULT),
                     "create the column " + column.name);
   write_attribute(dataset.get(), "unit", column.unit);
@@ -137,27 +136,56 @@ H5Dataset create_column(hid_t group, const Column& column, hid_t type, hsize_t r
   return dataset;
 }
 
-H5Dataset open_column(hid_t group, const std::string& name) {
-  return {H5Dopen2(group, name.c_str(), H5P_DEFAULT), "open the column " + name};
+void write_chunk(hid_t dataset, hsize_t row, const StoredChunk& chunk, const std::string& name) {
+  h5_check(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, &row, chunk.size(), chunk.data()),
+           "write the column " + name);
 }
 
-Column describe_column(hid_t dataset, hid_t type, const std::string& name) {
-  return {name,
-          read_text_attribute(dataset, "unit"),
-          read_text_attribute(dataset, "long_name"),
-          has_attribute(dataset, "volatile"),
-          enum_names_of(type),
-          data_of(type, name)};
+void resize(hid_t dataset, hsize_t rows) {
+  h5_check(H5Dset_extent(dataset, &rows), "set the number of rows");
+}
+
+StoredColumn stored_column(hid_t table, const std::string& name) {
+  const auto dataset = std::make_shared<H5Dataset>(H5Dopen2(table, name.c_str(), H5P_DEFAULT),
+                                                   "open the column " + name);
+  const H5Type type(H5Dget_type(dataset->get()), "get the type of the column " + name);
+  const H5Properties layout = layout_of(dataset->get());
+  hsize_t rows = 0;
+  if (!is_packed(layout.get()) || H5Pget_chunk(layout.get(), 1, &rows) != 1)
+    throw H5Error("the column " + name + " has other filters than kvsweep's");
+  StoredColumn stored{description_of(type.get(), name), H5Tget_size(type.get()),
+                      rows_of(dataset->get()), rows, [dataset, rows, name](std::size_t chunk) {
+                        const hsize_t row = chunk * rows;
+                        return read_chunk(dataset->get(), &row, name);
+                      }};
+  stored.column.unit = read_text_attribute(dataset->get(), "unit");
+  stored.column.long_name = read_text_attribute(dataset->get(), "long_name");
+  stored.column.is_volatile = has_attribute(dataset->get(), "volatile");
+  return stored;
+}
+
+H5Dataset write_dataset(hid_t group, const std::string& name, hid_t type,
+                        const std::vector<hsize_t>& size, const void* values) {
+  constexpr hsize_t kMostRows = 1024;
+  std::vector<hsize_t> chunk = size;
+  chunk[0] = std::min(chunk[0], kMostRows);
+  const H5Properties layout =
+      size[0] > 0 ? chunked_layout(chunk)
+                  : H5Properties(H5Pcreate(H5P_DATASET_CREATE), "make dataset properties");
+  const H5Space space(H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr),
+                      "make the space of " + name);
+  H5Dataset dataset(
+      H5Dcreate2(group, name.c_str(), type, space.get(), H5P_DEFAULT, layout.get(), H5P_DEFAULT),
+      "create " + name);
+  if (size[0] > 0)
+    h5_check(H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "write " + name);
+  return dataset;
 }
 
 hsize_t rows_of(hid_t dataset) {
   const H5Space space(H5Dget_space(dataset), "get the space of a column");
   return static_cast<hsize_t>(
       h5_check(H5Sget_simple_extent_npoints(space.get()), "get the size of a column"));
-}
-
-void resize(hid_t dataset, hsize_t rows) {
-  h5_check(H5Dset_extent(dataset, &rows), "set the number of rows");
 }
 
 }  // namespace sweep

@@ -1,7 +1,6 @@
 #include "sweeps/hdf5/h5.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <cerrno>
 
 #include "sweeps/files/durable_file.hpp"
@@ -163,8 +162,6 @@ static H5Properties keeping_names_in_headers(hid_t kind) {
   return creation;
 }
 
-H5Properties h5_creation() { return keeping_names_in_headers(H5P_FILE_CREATE); }
-
 H5Group create_group(hid_t parent, const std::string& name) {
   const H5Properties creation = keeping_names_in_headers(H5P_GROUP_CREATE);
   return {H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
@@ -179,28 +176,18 @@ static H5Properties writing_access() {
   return access;
 }
 
-std::string name_in_memory() {
-  static std::atomic<int> count{0};
-  return "/dev/null/" + std::to_string(count++);
-}
-
 void note_failed_close() { clean_up.close_failed = true; }
 
 H5File create_h5(const std::string& path) {
   silence_h5();
-  const H5Properties access = writing_access();
-  return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, h5_creation().get(), access.get()),
-          "create " + path};
+  const H5Properties access = writing_access(),
+                     creation = keeping_names_in_headers(H5P_FILE_CREATE);
+  return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get()), "create " + path};
 }
 
 H5File open_h5(const std::string& path) {
   silence_h5();
   return {H5Fopen(path.c_str(), H5F_ACC_RDONLY, h5_access().get()), "open " + path};
-}
-
-H5File open_h5_for_writing(const std::string& path) {
-  silence_h5();
-  return {H5Fopen(path.c_str(), H5F_ACC_RDWR, writing_access().get()), "open " + path};
 }
 
 bool has_object(hid_t parent, const std::string& name) {

@@ -57,17 +57,12 @@ using H5Space = H5Id<H5Sclose>;
 using H5Type = H5Id<H5Tclose>;
 using H5Attribute = H5Id<H5Aclose>;
 using H5Properties = H5Id<H5Pclose>;
-using H5Object = H5Id<H5Oclose>;
 
 /// Stops HDF5 from printing its error stack. The setting is per thread.
 void silence_h5();
 /// Properties for opening files. HDF5's file locks are off: a file is written by one process under
 /// a temporary name and read only after it is closed, and some file systems refuse locks.
 H5Properties h5_access();
-/// Properties for creating files.
-H5Properties h5_creation();
-/// A name for a file in memory, which HDF5 requires; no file and no other open file has it.
-std::string name_in_memory();
 
 /// Creates a file in the format of HDF5 1.10, whose descriptions and indices of chunks have
 /// checksums. Throws H5Error when the path exists.
@@ -75,8 +70,6 @@ std::string name_in_memory();
 H5File create_h5(const std::string& path);
 /// Opens an existing file for reading.
 H5File open_h5(const std::string& path);
-/// Opens an existing file for reading and writing. Close it with close_checked() as well.
-H5File open_h5_for_writing(const std::string& path);
 
 bool has_object(hid_t parent, const std::string& name);
 bool has_attribute(hid_t object, const std::string& name);

@@ -1,154 +1,193 @@
 #include "sweeps/hdf5/stored_table.hpp"
 
 #include <algorithm>
+#include <limits>
+#include <span>
+#include <type_traits>
+#include <utility>
 
-#include "sweeps/hdf5/chunks.hpp"
-#include "sweeps/hdf5/column.hpp"
+#include "sweeps/files/parallel.hpp"
+#include "sweeps/hdf5/h5.hpp"
 
 namespace sweep {
 namespace {
 
-constexpr hsize_t kSmallestChunk = 64;
-constexpr hsize_t kChunkBytes = hsize_t{1} << 20;  // a chunk is packed and unpacked in memory
-constexpr hsize_t kWindowRows = 2 * kChunkRows;
+constexpr std::size_t kWorthThreads = std::size_t{1} << 16;  // bytes to unpack
 
-/// Rows of a chunk with values of this many bytes.
-std::size_t rows_of_chunk(std::size_t bytes) {
-  return std::clamp(kChunkBytes / bytes, kSmallestChunk, kChunkRows);
+/// The values as they are stored, one after the other: those of the column, or, of texts, in
+/// `packed`.
+std::span<const char> stored_values(const Column& column, RowSlice rows, std::size_t width,
+                                    std::vector<char>& packed) {
+  return std::visit(
+      [&]<class T>(const std::vector<T>& all) -> std::span<const char> {
+        const std::span values = std::span(all).subspan(rows.first, rows.count);
+        if constexpr (std::is_same_v<T, std::string>) {
+          packed.assign(rows.count * width, '\0');
+          for (std::size_t i = 0; i < rows.count; ++i)
+            values[i].copy(packed.data() + i * width, width);
+          return packed;
+        } else {
+          return {reinterpret_cast<const char*>(values.data()), values.size_bytes()};
+        }
+      },
+      column.data);
 }
-
-void write_column(hid_t group, const Column& column) {
-  const std::size_t width = text_width(column), rows = column.size();
-  const H5Type type = stored_type(column, width);
-  const std::size_t size = H5Tget_size(type.get());
-  const std::size_t chunk = std::clamp<std::size_t>(rows, 1, rows_of_chunk(size));
-  H5Dataset dataset = create_column(group, column, type.get(), rows, chunk, rows == 0);
-  const ChunkShape shape = chunk_shape(dataset.get(), type.get());
-  std::vector<char> packed;
-  for (RowSlice slice{0, 0}; slice.first < rows; slice.first += chunk) {
-    slice.count = std::min(chunk, rows - slice.first);
-    write_chunk(dataset.get(), slice.first,
-                pack_chunk(shape, stored_values(column, slice, width, packed)), column.name);
-  }
-  dataset.close_checked("close the column " + column.name);
-}
-
-constexpr const char* kRow = "row";
 
 }  // namespace
 
-void write_table(hid_t parent, const Table& table) {
-  const std::size_t rows = table.rows();  // throws unless the columns have equal length
-  H5Group group = create_group(parent, table.name);
-  std::vector<std::string> order;
-  for (const Column& column : table.columns) {
-    write_column(group.get(), column);
-    order.push_back(column.name);
-  }
-  write_attribute(group.get(), "columns", order);
-  create_row_dimension(group.get(), rows, order);
-  group.close_checked("close the table " + table.name);
+std::size_t width_of(const Column& column) {
+  return std::visit(
+      []<class T>(const std::vector<T>& values) {
+        if constexpr (!std::is_same_v<T, std::string>) return sizeof(T);
+        std::size_t longest = 1;
+        if constexpr (std::is_same_v<T, std::string>)
+          for (const std::string& text : values) longest = std::max(longest, text.size());
+        return longest;
+      },
+      column.data);
 }
 
-StoredTable::StoredTable(hid_t parent, std::string name, int threads)
+void append_stored(ColumnData& to, std::size_t count, std::size_t width,
+                   const std::function<void(char*)>& fill) {
+  std::visit(
+      [&]<class T>(std::vector<T>& values) {
+        const std::size_t before = values.size();
+        values.resize(before + count);
+        if constexpr (std::is_same_v<T, std::string>) {
+          std::vector<char> packed(count * width);
+          fill(packed.data());
+          const char* text = packed.data();
+          for (std::size_t i = before; i < values.size(); ++i, text += width)
+            values[i].assign(text, std::find(text, text + width, '\0'));
+        } else {
+          fill(reinterpret_cast<char*>(values.data() + before));
+        }
+      },
+      to);
+}
+
+std::size_t chunk_rows_of(std::size_t width) {
+  constexpr std::size_t kBytes = std::size_t{1} << 20, kLeast = 64, kMost = 16384;
+  return std::clamp(kBytes / width, kLeast, kMost);
+}
+
+std::vector<StoredChunk> pack_chunks(const Column& column, std::size_t rows, std::size_t width,
+                                     std::size_t chunk_rows) {
+  std::vector<StoredChunk> chunks;
+  std::vector<char> packed;
+  for (RowSlice slice{0, 0}; slice.first < rows; slice.first += chunk_rows) {
+    slice.count = std::min(chunk_rows, rows - slice.first);
+    std::vector<char> shuffled(chunk_rows * width);
+    shuffle_bytes(stored_values(column, slice, width, packed).data(), slice.count, width,
+                  shuffled.data(), chunk_rows);
+    chunks.push_back(pack_shuffled(shuffled));
+  }
+  return chunks;
+}
+
+StoredTable::StoredTable(std::string name, std::vector<StoredColumn> columns, int threads)
     : name_(std::move(name)), threads_(threads) {
-  const H5Group group(H5Gopen2(parent, name_.c_str(), H5P_DEFAULT), "open the table " + name_);
-  for (const std::string& column : read_texts_attribute(group.get(), "columns")) {
-    H5Dataset dataset = open_column(group.get(), column);
-    H5Type type(H5Dget_type(dataset.get()), "get the type of the column " + column);
-    const hsize_t rows = rows_of(dataset.get());
-    columns_.push_back({column, std::move(dataset), std::move(type), rows});
-    if (rows != columns_.front().rows)
+  for (StoredColumn& column : columns) {
+    if (column.rows != columns.front().rows)
       throw H5Error("the columns of the table " + name_ + " differ in length");
+    columns_.push_back({std::move(column)});
   }
 }
 
-Table StoredTable::read(hsize_t first, hsize_t count, std::string_view but) {
-  Table table{name_, {}};
-  for (Stored& column : columns_)
-    if (column.name != but) table.columns.push_back(values(column, first, count));
+Table StoredTable::read(std::size_t first, std::size_t count, std::string_view but) {
+  const RowSlice rows{first, count};
+  std::vector<Source*> wanted;
+  std::vector<std::vector<StoredChunk>> chunks;
+  std::size_t bytes = 0;
+  for (Source& source : columns_) {
+    if (source.stored.column.name == but) continue;
+    wanted.push_back(&source);
+    for (const StoredChunk& chunk : chunks.emplace_back(fetch(source, rows))) bytes += chunk.size();
+  }
+  Table table{name_, std::vector<Column>(wanted.size())};
+  in_parallel(wanted.size(), bytes < kWorthThreads ? 1 : threads_,
+              [&](std::size_t i) { table.columns[i] = values(*wanted[i], chunks[i], rows); });
   return table;
 }
 
-Column StoredTable::read_column(const std::string& name, hsize_t first, hsize_t count) {
-  const auto found = std::ranges::find(columns_, name, &Stored::name);
-  if (found == columns_.end()) throw H5Error("the table " + name_ + " has no column " + name);
-  return values(*found, first, count);
+Column StoredTable::read_column(std::string_view name, std::size_t first, std::size_t count) {
+  const auto is_it = [&](const Source& each) { return each.stored.column.name == name; };
+  const auto found = std::ranges::find_if(columns_, is_it);
+  if (found == columns_.end())
+    throw H5Error("the table " + name_ + " has no column " + std::string(name));
+  return values(*found, fetch(*found, {first, count}), {first, count});
 }
 
-/// Rows that are read ahead cost nothing where they cannot be read.
-Column StoredTable::values(Stored& column, hsize_t first, hsize_t count) const {
-  const std::string name = name_ + "/" + column.name;
-  if (first > column.rows || count > column.rows - first)
-    throw H5Error("the column " + name + " is shorter than its cells say");
-  if (!column.described)
-    column.described = describe_column(column.dataset.get(), column.type.get(), column.name);
-  Column result = *column.described;
-  const std::size_t size = H5Tget_size(column.type.get());
-  const auto read = [&](hsize_t from, hsize_t rows, char* out) {
-    read_rows(column.dataset.get(), column.type.get(), from, rows, out, name, threads_);
-  };
-  const auto fill = [&](char* out) {
-    if (count > kWindowRows) return read(first, count, out);  // as few cells have; not kept
-    const hsize_t window_end = column.window_start + column.window.size() / size;
-    if (first < column.window_start || first + count > window_end) {
-      column.window_start = first - first % kChunkRows;
-      const hsize_t ahead =
-          std::min(first - column.window_start + kWindowRows, column.rows - column.window_start);
-      try {
-        column.window.resize(ahead * size);
-        read(column.window_start, ahead, column.window.data());
-      } catch (const H5Error&) {
-        column.window.clear();
-        return read(first, count, out);
-      }
+void StoredTable::check() const {
+  for (const auto& [stored, chunk, shuffled] : columns_) {
+    for (std::size_t row = 0; row < stored.rows; row += stored.chunk_rows) {
+      const StoredChunk found = stored.fetch(row / stored.chunk_rows);
+      if (!found.empty() && !has_fletcher32(found))
+        throw H5Error("the column " + name_ + "/" + stored.column.name +
+                      " is not whole: a chunk does not have its checksum");
     }
-    std::copy_n(column.window.data() + (first - column.window_start) * size, count * size, out);
-  };
-  result.data = values_from(result.data, size, count, fill);
+  }
+}
+
+std::vector<std::string> StoredTable::damaged(std::size_t first, std::size_t count) {
+  std::vector<std::string> names;
+  for (const Source& each : columns_) {
+    const std::string& name = each.stored.column.name;
+    try {
+      static_cast<void>(read_column(name, first, count));
+    } catch (const H5Error&) {
+      names.push_back(name_ + "/" + name);
+    }
+  }
+  return names;
+}
+
+/// The chunks with these rows; the first is empty if it is unpacked already. HDF5 is called by this
+/// thread alone.
+std::vector<StoredChunk> StoredTable::fetch(const Source& source, RowSlice rows) const {
+  const StoredColumn& stored = source.stored;
+  if (rows.first > stored.rows || rows.count > stored.rows - rows.first)
+    throw H5Error("the column " + name_ + "/" + stored.column.name +
+                  " is shorter than its cells say");
+  std::vector<StoredChunk> chunks;
+  if (rows.count == 0) return chunks;
+  const std::size_t first = rows.first / stored.chunk_rows,
+                    last = (rows.first + rows.count - 1) / stored.chunk_rows;
+  for (std::size_t chunk = first; chunk <= last; ++chunk)
+    chunks.push_back(chunk == first && chunk == source.chunk ? StoredChunk() : stored.fetch(chunk));
+  return chunks;
+}
+
+Column StoredTable::values(Source& source, const std::vector<StoredChunk>& chunks,
+                           RowSlice rows) const {
+  const StoredColumn& stored = source.stored;
+  Column result = stored.column;
+  std::visit([&](auto& values) { values.reserve(rows.count); }, result.data);
+  const std::size_t end = rows.first + rows.count, before = rows.first / stored.chunk_rows;
+  for (std::size_t row = rows.first; row < end;) {
+    const std::size_t chunk = row / stored.chunk_rows, in_chunk = row % stored.chunk_rows,
+                      count = std::min(end - row, stored.chunk_rows - in_chunk);
+    if (source.chunk != chunk) {
+      source.chunk.reset();
+      std::optional<std::vector<char>> shuffled(std::in_place);
+      if (const StoredChunk& found = chunks[chunk - before]; !found.empty())
+        shuffled = unpack_shuffled(found, stored.chunk_rows * stored.width);
+      if (!shuffled)
+        throw H5Error("cannot read the column " + name_ + "/" + stored.column.name +
+                      ": a chunk does not have its checksum");
+      source.shuffled = std::move(*shuffled);
+      source.chunk = chunk;
+    }
+    if (source.shuffled.empty())
+      fill_up(result.data, result.size() + count);
+    else
+      append_stored(result.data, count, stored.width, [&](char* out) {
+        unshuffle_bytes(source.shuffled.data() + in_chunk, stored.chunk_rows, count, stored.width,
+                        out);
+      });
+    row += count;
+  }
   return result;
-}
-
-Table read_table(hid_t parent, const std::string& name) {
-  StoredTable table(parent, name);
-  return table.read(0, table.rows());
-}
-
-void create_row_dimension(hid_t group, hsize_t rows, const std::vector<std::string>& columns) {
-  {
-    const hsize_t unlimited = H5S_UNLIMITED, chunk = kChunkRows;
-    const H5Space space(H5Screate_simple(1, &rows, &unlimited), "make a space of rows");
-    const H5Properties layout(H5Pcreate(H5P_DATASET_CREATE), "make dataset properties");
-    h5_check(H5Pset_chunk(layout.get(), 1, &chunk), "set the chunk size");
-    H5Dataset row(H5Dcreate2(group, kRow, H5T_IEEE_F32BE, space.get(), H5P_DEFAULT, layout.get(),
-                             H5P_DEFAULT),
-                  "create the dimension of a table");
-    write_attribute(row.get(), "CLASS", "DIMENSION_SCALE");
-    write_attribute(row.get(), "NAME",
-                    "This is a netCDF dimension but not a netCDF variable.         0");
-    row.close_checked("close the dimension of a table");
-  }
-  for (const std::string& column : columns) {
-    H5Dataset dataset(H5Dopen2(group, column.c_str(), H5P_DEFAULT), "open " + column);
-    attach_row_dimension(group, dataset.get());
-    dataset.close_checked("close " + column);
-  }
-}
-
-// The references from the dimension back to its columns (REFERENCE_LIST) are left out. Readers
-// start from the column, and the list would have to be updated whenever a column is replaced.
-void attach_row_dimension(hid_t group, hid_t column) {
-  hobj_ref_t row = 0;
-  h5_check(H5Rcreate(&row, group, kRow, H5R_OBJECT, -1), "refer to the dimension of a table");
-  const H5Type list(H5Tvlen_create(H5T_STD_REF_OBJ), "make a list type");
-  const hsize_t rank = 1;
-  const H5Space space(H5Screate_simple(1, &rank, nullptr), "make a space of one dimension");
-  H5Attribute attribute(
-      H5Acreate2(column, "DIMENSION_LIST", list.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-      "create the list of dimensions");
-  const hvl_t value{1, &row};
-  h5_check(H5Awrite(attribute.get(), list.get(), &value), "write the list of dimensions");
-  attribute.close_checked("close the list of dimensions");
 }
 
 }  // namespace sweep

@@ -1,50 +1,78 @@
 #pragma once
-// Tables as groups of 1-D datasets, one a column.
+// Tables as they are stored, in a file of HDF5 or in bytes of our own: columns of chunks, each
+// shuffled, deflated and with a checksum.
+#include <cstddef>
+#include <functional>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
-#include "sweeps/hdf5/h5.hpp"
+#include "sweeps/hdf5/codec.hpp"
+#include "sweeps/tables/table.hpp"
 
 namespace sweep {
 
-/// Writes a table as the group `table.name` of 1-D datasets, one per column, compressed, with
-/// checksums and the attributes unit, long_name and, if it applies, volatile. The group's attribute
-/// `columns` keeps their order.
-void write_table(hid_t parent, const Table& table);
-
-/// A table in a file, which must stay open. Ranges of rows in ascending order cost one pass over
-/// the file, whose chunks `threads` unpack.
-class StoredTable {
- public:
-  /// Throws H5Error when it is missing, or its columns differ in length.
-  StoredTable(hid_t parent, std::string name, int threads = 1);
-  /// One without columns, which is in no file.
-  explicit StoredTable(std::string name) : name_(std::move(name)) {}
-  hsize_t rows() const { return columns_.empty() ? 0 : columns_.front().rows; }
-  /// Rows [first, first + count) of all columns but one. Throws H5Error when they are damaged.
-  Table read(hsize_t first, hsize_t count, std::string_view but = {});
-  /// The same of one column; no values if the table has no columns.
-  Column read_column(const std::string& name, hsize_t first, hsize_t count);
-
- private:
-  struct Stored {
-    std::string name;
-    H5Dataset dataset;
-    H5Type type;
-    hsize_t rows;
-    std::optional<Column> described = std::nullopt;  // once it is read
-    hsize_t window_start = 0;                        // first row of
-    std::vector<char> window{};                      // packed rows read ahead
-  };
-  Column values(Stored& column, hsize_t first, hsize_t count) const;
-
-  std::string name_;
-  int threads_ = 1;
-  std::vector<Stored> columns_;
+/// A column, and where its chunks are found.
+struct StoredColumn {
+  Column column;          // without rows
+  std::size_t width = 1;  // bytes of a value
+  std::size_t rows = 0, chunk_rows = 1;
+  /// A chunk by its number. Empty: it was never written, and its rows are NaN, 0 or empty texts.
+  std::function<StoredChunk(std::size_t chunk)> fetch;
 };
 
-/// Reads a whole table. Throws H5Error when it is missing or damaged.
-Table read_table(hid_t parent, const std::string& name);
+/// Some rows of a table that follow each other.
+struct RowSlice {
+  std::size_t first, count;
+};
+
+/// Length of the longest text in bytes, at least 1; of numbers, their size.
+std::size_t width_of(const Column& column);
+
+/// Most rows of a chunk with values of this width: 16384, and 1 MiB, as it is packed in memory.
+std::size_t chunk_rows_of(std::size_t width);
+
+/// The first `rows` rows of a column, in chunks of `chunk_rows` values of `width` bytes. Calls
+/// nothing of HDF5, so several threads can pack.
+std::vector<StoredChunk> pack_chunks(const Column& column, std::size_t rows, std::size_t width,
+                                     std::size_t chunk_rows);
+
+/// Appends `count` stored values of `width` bytes, which `fill(place)` writes one after the other.
+void append_stored(ColumnData& to, std::size_t count, std::size_t width,
+                   const std::function<void(char*)>& fill);
+
+/// A table whose chunks are read when their rows are. Ranges of rows in ascending order cost one
+/// pass over the chunks, which `threads` unpack.
+class StoredTable {
+ public:
+  /// Throws H5Error when the columns differ in length. Without columns it has no rows.
+  explicit StoredTable(std::string name, std::vector<StoredColumn> columns = {}, int threads = 1);
+  const std::string& name() const { return name_; }
+  std::size_t rows() const { return columns_.empty() ? 0 : columns_.front().stored.rows; }
+  /// Rows [first, first + count) of all columns but one. Throws H5Error when they are damaged.
+  Table read(std::size_t first, std::size_t count, std::string_view but = {});
+  Table read() { return read(0, rows()); }
+  /// The same of one column.
+  Column read_column(std::string_view name, std::size_t first, std::size_t count);
+  /// Compares every chunk with its checksum. Throws H5Error, which names the first column with one
+  /// that differs or cannot be read.
+  void check() const;
+  /// Names of the columns of which these rows are damaged.
+  std::vector<std::string> damaged(std::size_t first, std::size_t count);
+
+ private:
+  struct Source {
+    StoredColumn stored;
+    std::optional<std::size_t> chunk{};  // that was unpacked last
+    std::vector<char> shuffled{};        // its bytes; empty if it was never written
+  };
+  std::vector<StoredChunk> fetch(const Source& source, RowSlice rows) const;
+  Column values(Source& source, const std::vector<StoredChunk>& chunks, RowSlice rows) const;
+
+  std::string name_;
+  int threads_;
+  std::vector<Source> columns_;
+};
 
 }  // namespace sweep

@@ -36,7 +36,7 @@ constexpr std::string_view to_text(CellStatus status) {
 /// How much of a cell's result is stored; each level has what the ones before it have. The numbers
 /// are stored in archives and never change.
 enum class RecordLevel : std::int8_t {
-  summary = 0,  // the row of /cells and the histograms of its steps
+  summary = 0,  // the row of /cells
   jobs = 1,     // /jobs and /turns
   all = 2,      // every table
 };

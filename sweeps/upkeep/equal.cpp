@@ -133,33 +133,21 @@ bool was_run(const CellRecord& cell) {
   return cell.status != CellStatus::planned && cell.status != CellStatus::excluded;
 }
 
-/// Compares the tables of a cell in two archives.
-class CellComparer {
- public:
-  CellComparer(ArchiveReader& left, ArchiveReader& right, Compared what,
-               ArchiveComparison& compared)
-      : left_(left), right_(right), what_(what), compared_(compared) {}
-
-  void compare(int left, int right) {
-    ShardContents x = left_.load(left), y = right_.load(right);
-    const RecordLevel common = std::min(x.record.level, y.record.level);
-    if (has_more(x.record, y.record) || has_more(y.record, x.record)) ++compared_.at_two_levels;
-    keep_level(x, common);
-    keep_level(y, common);
-    for (std::size_t t = 0; t < kCellTables.size(); ++t) {
-      const Table &one = *x.tables()[t], &other = *y.tables()[t];
-      add(compared_.differences,
-          what_ == Compared::results
-              ? difference(cell_name(x.record), one, other)
-              : difference(cell_name(x.record), asked_of(one), asked_of(other)));
-    }
-  }
-
- private:
-  ArchiveReader &left_, &right_;
-  Compared what_;
-  ArchiveComparison& compared_;
-};
+/// Compares the tables of a cell in two archives, where it has these rows.
+void compare_tables(ArchiveReader& left, int row, ArchiveReader& right, int other_row,
+                    Compared what, ArchiveComparison& compared) {
+  ShardContents x = left.load(row), y = right.load(other_row);
+  const RecordLevel common = std::min(x.record.level, y.record.level);
+  if (has_more(x.record, y.record) || has_more(y.record, x.record)) ++compared.at_two_levels;
+  keep_level(x, common);
+  keep_level(y, common);
+  const auto seen = [what](const Table& table) {
+    return what == Compared::results ? table : asked_of(table);
+  };
+  for (std::size_t t = 0; t < kCellTables.size(); ++t)
+    add(compared.differences,
+        difference(cell_name(x.record), seen(*x.tables()[t]), seen(*y.tables()[t])));
+}
 
 /// The cell without its place in a plan.
 CellRecord without_place(CellRecord cell) {
@@ -179,7 +167,6 @@ void compare_common(ArchiveReader& left, ArchiveReader& right, Compared what,
   std::map<std::string, const CellRecord*> known;
   for (const CellRecord& cell : larger.cells())
     if (was_run(cell)) known.emplace(cell.key, &cell);
-  CellComparer comparer(left, right, what, compared);
   for (const CellRecord& cell : smaller.cells()) {
     if (!was_run(cell) || compared.differences.size() >= kMost) continue;
     const auto found = known.find(cell.key);
@@ -193,7 +180,7 @@ void compare_common(ArchiveReader& left, ArchiveReader& right, Compared what,
                      &other = is_left_larger ? cell : *found->second;
     add(compared.differences,
         difference_of_cells(cell_name(cell), {without_place(one)}, {without_place(other)}, what));
-    comparer.compare(one.index, other.index);
+    compare_tables(left, one.index, right, other.index, what, compared);
   }
   compared.in_one = static_cast<int>(known.size()) - compared.in_both;
 }
@@ -236,9 +223,9 @@ ArchiveComparison compare_archives(const std::string& a, const std::string& b, C
              std::to_string(right.cells().size()) + " cells"}};
   }
   add(differences, difference_of_cells("the plans", left.cells(), right.cells(), what));
-  CellComparer comparer(left, right, what, compared);
   compared.in_both = static_cast<int>(left.cells().size());
-  for (int i = 0; i < compared.in_both && differences.size() < kMost; ++i) comparer.compare(i, i);
+  for (int i = 0; i < compared.in_both && differences.size() < kMost; ++i)
+    compare_tables(left, i, right, i, what, compared);
   return compared;
 }
 

@@ -66,14 +66,15 @@ void write_new_archive(const std::string& target, ArchiveIndex index,
                        const ContentsOf& contents_of) {
   const std::string temporary = temporary_name(target);
   try {
-    ArchiveWriter writer(temporary);
-    for (CellRecord& cell : index.cells) {
-      std::optional<ShardContents> contents = contents_of(cell);
+    std::optional<ShardContents> contents;
+    write_archive(temporary, index, [&](CellRecord& cell) -> RowsOfCell {
+      contents = contents_of(cell);
       if (!contents && cell.has_run()) cell = without_outcome(cell);
-      cell.rows = {};
-      if (contents) writer.append(cell, *contents);
-    }
-    writer.finish(index);
+      if (!contents) return {};
+      for (std::size_t i = 0; i < kCellTables.size(); ++i)
+        cell.rows[i] = {0, static_cast<std::int64_t>(contents->tables()[i]->rows())};
+      return [&](std::size_t table) { return std::move(*contents->tables()[table]); };
+    });
     verify_archive_file(temporary, index);
     FileOps files;
     publish_new(files, temporary, target);

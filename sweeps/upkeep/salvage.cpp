@@ -1,9 +1,10 @@
 #include "sweeps/upkeep/salvage.hpp"
 
 #include <algorithm>
+#include <deque>
 #include <filesystem>
+#include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <utility>
@@ -11,12 +12,12 @@
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
+#include "sweeps/archive/names.hpp"
+#include "sweeps/archive/shard.hpp"
 #include "sweeps/archive/spare.hpp"
-#include "sweeps/archive/tables.hpp"
 #include "sweeps/commits/lock.hpp"
+#include "sweeps/commits/shards.hpp"
 #include "sweeps/files/durable_file.hpp"
-#include "sweeps/files/sha256.hpp"
-#include "sweeps/hdf5/chunks.hpp"
 #include "sweeps/upkeep/rewriting.hpp"
 
 namespace sweep {
@@ -37,82 +38,53 @@ auto unless_damaged(Read read) -> std::optional<decltype(read())> {
   return std::nullopt;
 }
 
-/// An archive that results may be in, read by HDF5 or, if it is damaged, by its spare copy.
-class Source {
- public:
-  explicit Source(std::string path) : path_(std::move(path)) {
-    archive_ = unless_damaged([&] { return open_archive_file(path_); });
-    if (!is_whole())
-      spare_ = unless_damaged([&] {
-                 return std::make_unique<SpareTables>(file_bytes(path_));
-               }).value_or(nullptr);
-    if (index() == nullptr) return;
-    for (const CellRecord& cell : index()->cells)
-      rows_.emplace(cell.key, static_cast<std::size_t>(cell.index));
-  }
-  const std::string& path() const { return path_; }
-  /// Null if its list of cells cannot be read.
-  const ArchiveIndex* index() const {
-    if (spare_) return &spare_->index();
-    return archive_ ? &archive_->index : nullptr;
-  }
-  const CellRecord* find(const std::string& key) const {
-    const auto at = rows_.find(key);
-    return at == rows_.end() ? nullptr : &index()->cells[at->second];
-  }
+/// What an archive holds, by its spare copy or, if that is lost, by HDF5.
+std::optional<ArchiveContents> contents_of(const std::string& path) {
+  auto contents = unless_damaged([&] { return read_spare(file_bytes(path)); });
+  if (contents) return contents;
+  return unless_damaged([&] { return ArchiveContents(open_archive_file(path)); });
+}
+
+/// A source that has an outcome of a cell.
+struct Candidate {
+  const CellRecord* record;
+  ArchiveContents* archive;  // null: a shard
+  std::string source;        // the file, or the folder of shards
+
   /// The cell with its rows, if they match its digest.
-  std::optional<ShardContents> whole(const CellRecord& cell) {
-    std::optional<ShardContents> contents =
-        unless_damaged([&] { return spare_ ? spare_->load(cell) : archive_->tables.load(cell); });
-    if (contents && content_digest(cell, std::as_const(*contents).tables()) != cell.digest)
-      contents.reset();
-    return contents;
+  std::optional<ShardContents> whole() const {
+    return unless_damaged([this] {
+      if (archive == nullptr) return read_shard(source + "/" + record->key + ".h5", record->key);
+      ShardContents contents = archive->tables.load(*record);
+      if (content_digest(*record, std::as_const(contents).tables()) != record->digest)
+        throw H5Error("the rows of a cell do not have its digest");
+      return contents;
+    });
   }
-  std::string damage_of(const CellRecord& cell) const {
-    return spare_ ? spare_->damage_of(cell) : "";
-  }
-
- private:
-  bool is_whole() const {
-    return archive_ && unless_damaged([&] {
-             check_spare(archive_->file.get());
-             check_chunks(archive_->file.get());
-             return true;
-           });
-  }
-
-  std::string path_;
-  std::optional<OpenArchive> archive_;
-  std::unique_ptr<SpareTables> spare_;
-  std::map<std::string, std::size_t> rows_;  // by key
 };
 
 /// The archive, what it was before, and the shards beside it.
 class Sources {
  public:
-  explicit Sources(const std::string& path) : folder_(path + ".d") {
+  explicit Sources(const std::string& path) {
     for (const std::string& each : {path, path + ".prev"})
-      if (fs::exists(each)) archives_.emplace_back(each);
-    constexpr std::size_t kKeyDigits = 64;
+      if (fs::exists(each)) add_archive(each);
+    FileOps files;
     ShardRecords records;
-    for (const std::string& name : names_in(folder_)) {
-      const std::string key = name.substr(0, std::min(kKeyDigits, name.size()));
-      if (!is_sha256(key) || name != key + ".h5") continue;
-      if (auto record = unless_damaged([&] { return records.take(shard(key), key); }))
-        shards_.emplace(key, std::move(*record));
+    for (const std::string& key : Shards(path, files, {}).keys()) {
+      auto record = unless_damaged([&] { return records.take(shard_path(path, key), key); });
+      if (record) add({&shards_.emplace_back(std::move(*record)), nullptr, path + ".d"});
     }
   }
 
   /// The archive's plan, followed by the cells that only shards have.
   ArchiveIndex plan() const {
     ArchiveIndex index;
-    const auto listed = std::ranges::find_if(archives_, &Source::index);
-    if (listed != archives_.end()) index = *listed->index();
+    if (!archives_.empty()) index = archives_.front().index;
     std::set<std::string> known;
     for (const CellRecord& cell : index.cells) known.insert(cell.key);
-    std::vector<CellRecord> more;
-    for (const auto& [key, record] : shards_)
-      if (!known.contains(key)) more.push_back(record);
+    std::vector<CellRecord> more(shards_.begin(), shards_.end());
+    std::erase_if(more, [&](const CellRecord& cell) { return known.contains(cell.key); });
     std::ranges::stable_sort(more, {}, &CellRecord::index);
     for (CellRecord& cell : more) {
       cell.index = static_cast<int>(index.cells.size());
@@ -121,40 +93,28 @@ class Sources {
     return index;
   }
   /// Archives without a readable list of cells.
-  std::vector<std::string> unlisted() const {
-    std::vector<std::string> paths;
-    for (const Source& each : archives_)
-      if (each.index() == nullptr) paths.push_back(each.path());
-    return paths;
-  }
+  const std::vector<std::string>& unlisted() const { return unlisted_; }
   /// The best outcome of a cell that is whole: a result, at the highest level, else any outcome.
   /// Counts it for its source, the first with one as good.
   std::optional<ShardContents> best(const std::string& key) {
-    using Worth = std::pair<bool, RecordLevel>;
-    std::vector<std::pair<Worth, std::size_t>> order;
-    for (std::size_t i = 0; i <= archives_.size(); ++i) {
-      const CellRecord* cell = record(i, key);
-      if (cell != nullptr && cell->has_run())
-        order.push_back({{cell->status == CellStatus::ok, cell->level}, i});
-    }
-    std::ranges::stable_sort(order, std::greater(), &std::pair<Worth, std::size_t>::first);
-    for (const auto& [worth, i] : order) {
-      std::optional<ShardContents> contents =
-          i < archives_.size() ? archives_[i].whole(*record(i, key))
-                               : unless_damaged([&] { return read_shard(shard(key), key); });
+    std::vector<Candidate>& of_cell = candidates_[key];
+    std::ranges::stable_sort(of_cell, std::greater(), [](const Candidate& each) {
+      return std::pair(each.record->status == CellStatus::ok, each.record->level);
+    });
+    for (const Candidate& each : of_cell) {
+      std::optional<ShardContents> contents = each.whole();
       if (!contents) continue;
-      ++saved_[i < archives_.size() ? archives_[i].path() : folder_];
+      ++saved_[each.source];
       return contents;
     }
     return std::nullopt;
   }
   /// The columns that cost the cell, as far as they are known.
-  std::string damage_of(const std::string& key) const {
-    for (const Source& each : archives_) {
-      const CellRecord* cell = each.find(key);
-      if (cell == nullptr) continue;
-      if (const std::string damage = each.damage_of(*cell); !damage.empty())
-        return "; damaged: " + damage;
+  std::string damage_of(const std::string& key) {
+    for (const Candidate& each : candidates_[key]) {
+      if (each.archive == nullptr) continue;
+      const std::string damage = each.archive->tables.damage_of(*each.record);
+      if (!damage.empty()) return "; damaged: " + damage;
     }
     return "";
   }
@@ -167,18 +127,22 @@ class Sources {
   }
 
  private:
-  std::string shard(const std::string& key) const { return folder_ + "/" + key + ".h5"; }
-  /// Null if the source does not have the cell.
-  const CellRecord* record(std::size_t source, const std::string& key) const {
-    if (source < archives_.size()) return archives_[source].find(key);
-    const auto at = shards_.find(key);
-    return at == shards_.end() ? nullptr : &at->second;
+  void add_archive(const std::string& path) {
+    std::optional<ArchiveContents> contents = contents_of(path);
+    if (!contents) return unlisted_.push_back(path);
+    ArchiveContents& archive = archives_.emplace_back(std::move(*contents));
+    for (const CellRecord& cell : archive.index.cells) add({&cell, &archive, path});
+  }
+  void add(Candidate candidate) {
+    if (candidate.record->has_run())
+      candidates_[candidate.record->key].push_back(std::move(candidate));
   }
 
-  std::string folder_;
-  std::vector<Source> archives_;
-  std::map<std::string, CellRecord> shards_;
-  std::map<std::string, int> saved_;  // results by source
+  std::deque<ArchiveContents> archives_;
+  std::deque<CellRecord> shards_;
+  std::vector<std::string> unlisted_;
+  std::map<std::string, std::vector<Candidate>> candidates_;  // by key
+  std::map<std::string, int> saved_;                          // results by source
 };
 
 Salvage salvage_into(const std::string& path, const std::string& target) {

@@ -6,8 +6,8 @@
 #include <utility>
 
 #include "sweeps/archive/failures.hpp"
+#include "sweeps/archive/file.hpp"
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/hdf5/chunks.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "sweeps/upkeep/rewriting.hpp"
 
@@ -112,7 +112,7 @@ void merge_archives(const std::string& a, const std::string& b, const std::strin
   if (::access(target.c_str(), F_OK) == 0) throw ArchiveError(target + " exists already");
   ArchiveReader left(a), right(b);
   for (const std::string& each : {a, b})
-    reading(each, [&] { check_chunks(open_h5(each).get()); });  // also those that no cell needs
+    reading(each, [&] { open_archive_file(each).tables.check(); });  // also what no cell needs
   check_mergeable(left, right);
   const std::vector<Origin> origins = chosen(left, right);
   ArchiveIndex index;

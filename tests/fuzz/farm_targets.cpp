@@ -60,7 +60,7 @@ bool shard_of(std::string_view bytes) {
       "the shard", [&] { sweep::shard_records(std::string(bytes), "the shard"); });
 }
 
-/// The HDF5 file with the trailer that its bytes ask for: they reach the HDF5 library.
+/// With the trailer that the bytes ask for: they reach the reader of tables.
 bool repaired(std::string_view bytes) {
   static const InputFile kFile;
   const std::string body(bytes);

@@ -7,6 +7,7 @@
 
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/commits/archive.hpp"
+#include "sweeps/hdf5/h5.hpp"
 #include "tests/support/shared.hpp"
 
 /// Cells whose results follow from their number, and an archive of them in a folder of its own.
@@ -76,6 +77,11 @@ class WatchedFiles : public sweep::FileOps {
  protected:
   void step() { before(++operations); }
 };
+
+/// Opens an archive as another program would that changes it.
+inline sweep::H5File open_h5_for_writing(const std::string& path) {
+  return {H5Fopen(path.c_str(), H5F_ACC_RDWR, sweep::h5_access().get()), "open " + path};
+}
 
 /// Runs `action` in a process of its own, which may be killed; returns what it acknowledged.
 std::set<int> acknowledged_by(const std::function<void(const std::function<void(int)>&)>& action,

@@ -1,14 +1,12 @@
 // Archives and shards that a program of schema 1.0 has left, made from today's by taking away what
 // came later.
+#include <filesystem>
 #include <fstream>
 #include <iterator>
 
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/files/sha256.hpp"
 #include "sweeps/hdf5/deflate.hpp"
-#include "sweeps/hdf5/h5.hpp"
-#include "sweeps/hdf5/packed_table.hpp"
-#include "sweeps/hdf5/stored_table.hpp"
+#include "sweeps/hdf5/h5_table.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "sweeps/upkeep/salvage.hpp"
 #include "tests/support/catch.hpp"
@@ -18,7 +16,6 @@ using namespace sweep;
 
 namespace {
 
-constexpr std::size_t kTrailerBytes = std::string_view("\nkvsweep shard sha256 \n").size() + 64;
 const std::vector<std::string> kLaterStepColumns = {"window",         "forward",    "host_blk_used",
                                                     "host_blk_total", "n_loading",  "n_again_tok",
                                                     "stall_s",        "h2d_busy_s", "d2h_busy_s"};
@@ -61,7 +58,6 @@ void age_archive(const std::string& path) {
   }
   Table cells = read_table(file.get(), "cells");
   remove_later_columns(cells);
-  const Table footer = read_packed_table(file.get(), "footer");
   std::vector<std::vector<std::string>> parts;
   {
     const H5Group group(H5Gopen2(file.get(), "cells", H5P_DEFAULT), "open cells");
@@ -69,15 +65,14 @@ void age_archive(const std::string& path) {
       parts.push_back(read_texts_attribute(group.get(), part));
   }
   remove_object(file.get(), "cells");
-  remove_object(file.get(), "footer");
   write_table(file.get(), cells);
   const H5Group group(H5Gopen2(file.get(), "cells", H5P_DEFAULT), "open cells");
   write_attribute(group.get(), "axes", parts[0]);
   write_attribute(group.get(), "figures", parts[1]);
   write_attribute(group.get(), "notes", parts[2]);
-  write_packed_table(file.get(), footer);
-  const H5Dataset stored(H5Dopen2(file.get(), "footer", H5P_DEFAULT), "open the footer");
-  write_attribute(stored.get(), "cells_sha256", table_digest(cells));
+  const H5Dataset footer(H5Dopen2(file.get(), "footer", H5P_DEFAULT), "open the footer");
+  replace_attribute(footer.get(), "cells_sha256", table_digest(cells));
+  h5_check(H5Adelete(footer.get(), "generation"), "remove generation");
 }
 
 std::string bytes_of(const std::string& path) {
@@ -85,26 +80,13 @@ std::string bytes_of(const std::string& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-void write_bytes_to(const std::string& path, const std::string& bytes) {
-  std::ofstream(path, std::ios::binary) << bytes;
-}
-
-void age_shard(const std::string& path) {
-  const std::string bytes = bytes_of(path);
-  write_bytes_to(path, bytes.substr(0, bytes.size() - kTrailerBytes));
-  {
-    H5File file = open_h5_for_writing(path);
-    replace_attribute(file.get(), "schema_minor", std::int64_t{0});
-    Table steps = read_packed_table(file.get(), "steps"),
-          cells = read_packed_table(file.get(), "cells");
-    remove_columns(steps, kLaterStepColumns);
-    remove_later_columns(cells);
-    for (const char* name : {"evictions", "steps", "cells"}) remove_object(file.get(), name);
-    for (const Table& table : {steps, cells}) write_packed_table(file.get(), table);
-    file.close_checked("close " + path);
-  }
-  const std::string body = bytes_of(path);
-  write_bytes_to(path, body + "\nkvsweep shard sha256 " + sha256_of(body) + '\n');
+/// The bytes of a file that is kept deflated beside this one.
+std::string kept(const std::string& name, std::size_t size) {
+  const std::string packed = bytes_of(KVSWEEP_SOURCE_DIR "/tests/sweeps/archive/" + name);
+  std::string bytes(size, '\0');
+  REQUIRE(
+      inflate_to(bytes, {reinterpret_cast<const unsigned char*>(packed.data()), packed.size()}));
+  return bytes;
 }
 
 /// Cells 0 and 2 of four are done.
@@ -165,26 +147,31 @@ TEST_CASE("an archive of schema 1.0 keeps its results under another order of cel
   CHECK(check_archive(world.path()).empty());
 }
 
-TEST_CASE("shards of schema 1.0 are taken into the archive", "[archive]") {
-  ArchiveWorld world(4);
-  world.open();
-  world.commit(1);
-  world.commit(3);
-  world.close();
-  age_shard(world.shard(1));
-  check_cells_1_to_3(world, {1, 3});
-  world.close();
-  CHECK(check_archive(world.path()).empty());
+TEST_CASE("what a killed program of schema 2.0 left beside an archive is taken into it",
+          "[archive]") {
+  const support::TempDir folder;
+  const std::string path = (folder.path() / "a.h5").string(),
+                    key = "a53d2c2495aa3c32f729d4ec6e277f8530add076f4e905c5cfeddd4d137a1462",
+                    shard = path + ".d/" + key + ".h5";
+  std::filesystem::create_directory(path + ".d");
+  std::ofstream(shard, std::ios::binary) << kept("kept-shard-2.0.h5.zlib", 29'930);
+  std::ofstream(path + ".d/x.prov", std::ios::binary) << kept("kept-2.0.prov.zlib", 2'170);
+  const ShardContents found = read_shard(shard, key);
+  CHECK(found.result.steps.rows() > 0);
+  CHECK(content_digest(found.record, found.tables()) == found.record.digest);
+  FileOps files;
+  Archive(path, {}, {without_outcome(found.record)}, files);
+  CHECK(check_archive(path).empty());
+  ArchiveReader reader(path);
+  CHECK(reader.load(0).record.digest == found.record.digest);
+  CHECK(reader.provenance().rows() == 1);
 }
 
 TEST_CASE("an archive that a program of schema 1.7 wrote is read, and a run writes it anew",
           "[archive]") {
-  constexpr std::size_t kBytes = 575'610;
-  const std::string packed = bytes_of(KVSWEEP_SOURCE_DIR "/tests/sweeps/archive/kept-1.7.h5.zlib");
-  std::string kept(kBytes, '\0');
-  REQUIRE(inflate_to(kept, {reinterpret_cast<const unsigned char*>(packed.data()), packed.size()}));
+  const std::string bytes = kept("kept-1.7.h5.zlib", 575'610);
   const support::TempDir folder;
-  const std::string path = folder.write("kept.h5", kept), copy = folder.write("copy.h5", kept);
+  const std::string path = folder.write("kept.h5", bytes), copy = folder.write("copy.h5", bytes);
   CHECK(check_archive(path).empty());
   ArchiveOptions options;
   std::vector<CellRecord> plan;

@@ -121,23 +121,6 @@ TEST_CASE("a damaged shard in place of a kept result is set aside", "[archive]")
   CHECK(stored_in(world.path()) == std::vector<int>{2, kept(0), kept(1)});
 }
 
-TEST_CASE("a failure of a cell that the plan lacks waits as a shard", "[archive]") {
-  Replanned world;
-  world.plan_cells({0, 1});
-  world.open();
-  ShardContents failed;
-  failed.record = world.planned(0);
-  failed.record.status = CellStatus::failed;
-  failed.record.reason = "out of memory";
-  world.archive().commit(world.key(0), shard_bytes(failed));
-  world.run_all({1});
-  world.run_cells({2});
-  CHECK(ArchiveReader(world.path()).cells().size() == 2);
-  CHECK(fs::exists(world.shard(0)));
-  world.plan_cells({0});
-  CHECK(world.open().cells()[0].reason == "out of memory");
-}
-
 TEST_CASE("a merge of archives and a salvage keep what both plans lack", "[archive]") {
   Replanned a, b;
   a.run_cells({0, 1});

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <random>
 
-#include "sweeps/hdf5/chunks.hpp"
 #include "sweeps/hdf5/column.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
@@ -32,85 +31,79 @@ std::vector<double> times(std::size_t rows) {
 
 Column column_of(ColumnData data) { return {"x", "s", "", false, {}, std::move(data)}; }
 
-/// A file with one column, and what reads and writes it.
+/// A file with one column in chunks of 64 rows, and what reads and writes it.
 struct OneColumn {
   support::TempDir folder;
   H5File file = create_h5(folder.path() / "a.h5");
-  H5Type type;
   H5Dataset dataset;
 
-  OneColumn(const Column& column, std::size_t width, hsize_t rows, hsize_t chunk)
-      : type(stored_type(column, width)), dataset(create(column, rows, chunk)) {}
+  OneColumn(const Column& column, std::size_t width)
+      : dataset(create_column(file.get(), column, width, column.size(), 64)) {}
 
-  H5Dataset create(const Column& column, hsize_t rows, hsize_t chunk) {
-    create_column(file.get(), column, type.get(), rows, chunk).close_checked("close x");
-    return open_column(file.get(), column.name);
-  }
-  std::vector<char> read(hsize_t first, hsize_t rows) const {
-    std::vector<char> bytes(rows * H5Tget_size(type.get()));
-    read_rows(dataset.get(), type.get(), first, rows, bytes.data(), "x");
-    return bytes;
+  ColumnData read(std::size_t first, std::size_t rows) const {
+    return StoredTable("t", {stored_column(file.get(), "x")}).read_column("x", first, rows).data;
   }
   /// What HDF5's own filters read.
-  std::vector<char> read_by_hdf5(hsize_t rows) const {
-    std::vector<char> bytes(rows * H5Tget_size(type.get()));
+  std::string read_by_hdf5() const {
+    const H5Type type(H5Dget_type(dataset.get()), "get the type");
+    std::string bytes(rows_of(dataset.get()) * H5Tget_size(type.get()), '\0');
     h5_check(H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()),
              "read x");
     return bytes;
   }
   void write_by_hdf5(const void* bytes) {
+    const H5Type type(H5Dget_type(dataset.get()), "get the type");
     h5_check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes), "write x");
   }
-  void write(std::span<const char> bytes) const {
-    const ChunkShape of = shape();
-    for (hsize_t row = 0; !bytes.empty(); row += of.rows) {
-      const auto chunk = bytes.first(std::min(bytes.size(), of.bytes()));
-      write_chunk(dataset.get(), row, pack_chunk(of, chunk), "x");
-      bytes = bytes.subspan(chunk.size());
+  void write(const Column& column, std::size_t width) const {
+    hsize_t row = 0;
+    for (const StoredChunk& chunk : pack_chunks(column, column.size(), width, 64)) {
+      write_chunk(dataset.get(), row, chunk, "x");
+      row += 64;
     }
   }
-  ChunkShape shape() const { return chunk_shape(dataset.get(), type.get()); }
 };
 
 }  // namespace
 
 TEST_CASE("HDF5 reads the chunks that this program packs, of every width and length") {
   for (const std::size_t width : {1, 2, 4, 7, 8, 100}) {
-    for (const hsize_t rows : {1, 63, 64, 65, 128, 1000}) {
+    for (const std::size_t rows : {1, 63, 64, 65, 128, 1000}) {
       INFO(rows << " rows of " << width << " bytes");
-      const std::vector<char> bytes = random_bytes(rows * width, 1);
-      OneColumn stored(column_of(std::vector<std::string>()), width, rows, 64);
-      stored.write(bytes);
-      CHECK(stored.read_by_hdf5(rows) == bytes);
-      CHECK(stored.read(0, rows) == bytes);
+      std::string bytes;
+      for (const char byte : random_bytes(rows * width, 1)) bytes += byte == '\0' ? 'x' : byte;
+      std::vector<std::string> texts;
+      for (std::size_t row = 0; row < rows; ++row)
+        texts.push_back(bytes.substr(row * width, width));
+      const Column column = column_of(texts);
+      OneColumn stored(column, width);
+      stored.write(column, width);
+      CHECK(stored.read_by_hdf5() == bytes);
+      CHECK(stored.read(0, rows) == ColumnData(texts));
     }
   }
 }
 
 TEST_CASE("this program reads the chunks that HDF5 packs, from any row on") {
   const std::vector<double> values = times(1000);
-  OneColumn stored(column_of(std::vector<double>()), 1, values.size(), 64);
+  OneColumn stored(column_of(values), sizeof(double));
   stored.write_by_hdf5(values.data());
-  for (const hsize_t first : {0, 1, 63, 64, 500}) {
-    for (const hsize_t rows : {1, 64, 100, 499}) {
-      const auto read = stored.read(first, rows);
-      CHECK(std::memcmp(read.data(), values.data() + first, rows * sizeof(double)) == 0);
+  for (const std::size_t first : {0, 1, 63, 64, 500}) {
+    for (const std::size_t rows : {1, 64, 100, 499}) {
+      const auto begin = values.begin() + static_cast<std::ptrdiff_t>(first);
+      CHECK(stored.read(first, rows) ==
+            ColumnData(std::vector<double>(begin, begin + static_cast<std::ptrdiff_t>(rows))));
     }
   }
 }
 
-TEST_CASE("rows beyond the last of a packed chunk are what a row is that was never written") {
-  OneColumn stored(column_of(std::vector<double>()), 1, 3, 64);
-  const std::vector<double> values = {1, 2, 3};
-  stored.write({reinterpret_cast<const char*>(values.data()), 3 * sizeof(double)});
-  resize(stored.dataset.get(), 5);
-  for (const std::vector<char>& bytes : {stored.read_by_hdf5(5), stored.read(0, 5)}) {
-    std::vector<double> read(5);
-    std::memcpy(read.data(), bytes.data(), bytes.size());
-    CHECK(read[2] == 3);
-    CHECK(std::isnan(read[3]));
-    CHECK(std::isnan(read[4]));
-  }
+TEST_CASE("a chunk that was never written has nothing, to HDF5 and to this program") {
+  const OneColumn stored(column_of(std::vector<double>(100, 1.0)), sizeof(double));
+  const std::string bytes = stored.read_by_hdf5();
+  double read = 0;
+  std::memcpy(&read, bytes.data(), sizeof read);
+  CHECK(std::isnan(read));
+  CHECK(std::isnan(std::get<std::vector<double>>(stored.read(99, 1)).at(0)));
 }
 
 TEST_CASE("a chunk with a flipped bit, or of another size, does not unpack") {
@@ -149,6 +142,6 @@ TEST_CASE("a dataset with other filters, or without chunks, is refused") {
     const H5Dataset dataset(H5Dcreate2(file.get(), name, H5T_STD_I32LE, space.get(), H5P_DEFAULT,
                                        layout->get(), H5P_DEFAULT),
                             "create a dataset");
-    CHECK_THROWS_AS(chunk_shape(dataset.get(), H5T_STD_I32LE), H5Error);
+    CHECK_THROWS_AS(stored_column(file.get(), name), H5Error);
   }
 }

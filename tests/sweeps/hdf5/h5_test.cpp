@@ -7,8 +7,7 @@
 #include <random>
 #include <sstream>
 
-#include "sweeps/hdf5/column.hpp"
-#include "sweeps/hdf5/stored_table.hpp"
+#include "sweeps/hdf5/h5_table.hpp"
 #include "sweeps/tables/result.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"

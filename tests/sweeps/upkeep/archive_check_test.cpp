@@ -5,8 +5,7 @@
 #include <random>
 
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/hdf5/column.hpp"
-#include "sweeps/hdf5/stored_table.hpp"
+#include "sweeps/hdf5/h5_table.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
@@ -42,7 +41,7 @@ class Finished : public ArchiveWorld {
     H5File file = open_h5_for_writing(path());
     {
       const H5Group group(H5Gopen2(file.get(), table.c_str(), H5P_DEFAULT), "open " + table);
-      const H5Dataset dataset = open_column(group.get(), column);
+      const H5Dataset dataset(H5Dopen2(group.get(), column.c_str(), H5P_DEFAULT), "open " + column);
       const H5Type type(H5Dget_type(dataset.get()), "get a type");
       const hsize_t one = 1;
       const H5Space all(H5Dget_space(dataset.get()), "get a space"),

@@ -1,0 +1,157 @@
+#include "sweeps/hdf5/packed_tables.hpp"
+
+#include <algorithm>
+#include <cstdint>
+#include <cstring>
+#include <utility>
+
+#include "sweeps/hdf5/deflate.hpp"
+#include "sweeps/hdf5/earlier.hpp"
+#include "sweeps/hdf5/h5.hpp"
+
+namespace sweep {
+namespace {
+
+constexpr std::string_view kMark = "kvsweep tables\n";
+// Bytes to those that they deflate to; zlib's limit is 1032.
+constexpr std::uint64_t kMostRatio = 1100;
+
+void add_number(std::string& to, std::uint64_t value) {
+  to.append(reinterpret_cast<const char*>(&value), sizeof value);
+}
+
+void add_text(std::string& to, std::string_view text) {
+  add_number(to, text.size());
+  to += text;
+}
+
+/// Reads what they added.
+class Fields {
+ public:
+  explicit Fields(std::string_view bytes) : rest_(bytes) {}
+  std::string_view take(std::uint64_t bytes) {
+    if (bytes > rest_.size()) throw H5Error("its tables are cut short");
+    const std::string_view taken = rest_.substr(0, bytes);
+    rest_.remove_prefix(bytes);
+    return taken;
+  }
+  std::uint64_t number() {
+    std::uint64_t value = 0;
+    std::memcpy(&value, take(sizeof value).data(), sizeof value);
+    return value;
+  }
+  std::string text() { return std::string(take(number())); }
+  bool at_end() const { return rest_.empty(); }
+
+ private:
+  std::string_view rest_;
+};
+
+ColumnData data_of_type(const std::string& type) {
+  for (const ColumnData& data :
+       {ColumnData(std::vector<std::int8_t>()), ColumnData(std::vector<std::int32_t>()),
+        ColumnData(std::vector<std::int64_t>()), ColumnData(std::vector<double>()),
+        ColumnData(std::vector<std::string>())})
+    if (type == type_name(data)) return data;
+  throw H5Error("a column has values of type " + type);
+}
+
+/// Adds a column to the description, and its chunks to the others.
+void add_column(const Column& column, std::string& description, std::string& chunks) {
+  const std::size_t width = width_of(column), rows = column.size(),
+                    chunk_rows = std::clamp<std::size_t>(rows, 1, chunk_rows_of(width));
+  for (const std::string* text : {&column.name, &column.unit, &column.long_name})
+    add_text(description, *text);
+  add_number(description, column.is_volatile ? 1 : 0);
+  add_number(description, column.enum_names.size());
+  for (const std::string& name : column.enum_names) add_text(description, name);
+  add_text(description, type_name(column.data));
+  for (const std::size_t number : {width, rows, chunk_rows}) add_number(description, number);
+  for (const StoredChunk& chunk : pack_chunks(column, rows, width, chunk_rows)) {
+    add_number(description, chunk.size());
+    chunks.append(chunk.begin(), chunk.end());
+  }
+}
+
+/// A column whose chunks are the next ones.
+StoredColumn described_column(Fields& description, Fields& chunks) {
+  StoredColumn stored;
+  Column& column = stored.column;
+  for (std::string* text : {&column.name, &column.unit, &column.long_name})
+    *text = description.text();
+  column.is_volatile = description.number() != 0;
+  for (std::uint64_t names = description.number(); names > 0; --names)
+    column.enum_names.push_back(description.text());
+  column.data = data_of_type(description.text());
+  for (std::size_t* number : {&stored.width, &stored.rows, &stored.chunk_rows})
+    *number = description.number();
+  const bool is_text = std::holds_alternative<std::vector<std::string>>(column.data);
+  if (stored.chunk_rows == 0 || stored.width == 0 ||
+      stored.chunk_rows > chunk_rows_of(stored.width) ||
+      (!is_text && stored.width != width_of(column)))
+    throw H5Error("the column " + column.name + " has values or chunks of a wrong size");
+  std::vector<std::string_view> places;
+  for (std::size_t row = 0; row < stored.rows; row += stored.chunk_rows) {
+    places.push_back(chunks.take(description.number()));
+    if (stored.width > kMostRatio * places.back().size() / stored.chunk_rows)
+      throw H5Error("a chunk of the column " + column.name + " is too small for its rows");
+  }
+  stored.fetch = [places = std::move(places)](std::size_t chunk) {
+    return StoredChunk(places[chunk].begin(), places[chunk].end());
+  };
+  return stored;
+}
+
+/// Of the file of an earlier program.
+std::string repacked(std::string_view bytes, const std::string& name) {
+  const std::vector<Table> tables = earlier_tables(bytes, name);
+  std::vector<const Table*> all;
+  for (const Table& table : tables) all.push_back(&table);
+  return pack_tables(all);
+}
+
+}  // namespace
+
+std::string pack_tables(std::span<const Table* const> tables) {
+  std::string description, chunks;
+  for (const Table* table : tables) {
+    static_cast<void>(table->rows());  // throws unless the columns have equal length
+    add_text(description, table->name);
+    add_number(description, table->columns.size());
+    for (const Column& column : table->columns) add_column(column, description, chunks);
+  }
+  std::vector<unsigned char> deflated(largest_deflated(description.size()));
+  deflated.resize(deflate_to(deflated, description));
+  std::string bytes(kMark);
+  add_number(bytes, deflated.size());
+  add_number(bytes, description.size());
+  bytes.append(deflated.begin(), deflated.end());
+  return bytes += chunks;
+}
+
+PackedTables::PackedTables(std::string bytes, const std::string& name, int threads)
+    : bytes_(std::move(bytes)) {
+  if (!bytes_.starts_with(kMark)) bytes_ = repacked(bytes_, name);
+  Fields chunks(std::string_view(bytes_).substr(kMark.size()));
+  const std::uint64_t deflated = chunks.number(), size = chunks.number();
+  const std::string_view packed = chunks.take(deflated);
+  std::string description(std::min<std::uint64_t>(size, kMostRatio * deflated), '\0');
+  if (!inflate_to(description, {reinterpret_cast<const unsigned char*>(packed.data()), deflated}))
+    throw H5Error("the description of its tables does not inflate");
+  Fields fields(description);
+  while (!fields.at_end()) {
+    const std::string table = fields.text();
+    std::vector<StoredColumn> columns;
+    for (std::uint64_t left = fields.number(); left > 0; --left)
+      columns.push_back(described_column(fields, chunks));
+    tables_.emplace(table, StoredTable(table, std::move(columns), threads));
+  }
+}
+
+StoredTable& PackedTables::at(const std::string& table) {
+  const auto found = tables_.find(table);
+  if (found == tables_.end()) throw H5Error("it has no table " + table);
+  return found->second;
+}
+
+}  // namespace sweep
