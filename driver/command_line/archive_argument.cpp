@@ -133,12 +133,10 @@ bool has_logged_steps(const sweep::CellRecord& cell) {
 }
 
 void require_seen_steps(const sweep::CellRecord& cell) {
-  if (cell.backend != "server") return;
+  if (cell.backend != "server" || has_logged_steps(cell)) return;
   throw UsageError("cell " + std::to_string(cell.index) + " (" + cell.label +
-                   (has_logged_steps(cell)
-                        ? ") is of backend server: this shows blocks and queues, which a server "
-                          "does not log"
-                        : ") is of backend server, whose steps are not seen"));
+                   ") is of backend server, whose steps are not seen without `steps = true` in "
+                   "[server]");
 }
 
 void require_table(const sweep::CellRecord& cell, std::string_view table) {

@@ -70,7 +70,7 @@ int diff(const Options& options) {
   sweep::ArchiveReader reader = open_archive(options.arguments[0]);
   const auto side = [&](const std::string& word) {
     const sweep::CellRecord& record = finished_cell(reader, word);
-    if (!has_logged_steps(record)) require_seen_steps(record);
+    require_seen_steps(record);
     return Side{record, reader.load(record.index).result};
   };
   const Side a = side(options.arguments[1]), b = side(options.arguments[2]);

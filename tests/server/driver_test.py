@@ -56,7 +56,8 @@ def steps():
         expect_in("us x scheduled tokens", fit, "costs")
         expect_in('[servers."vllm 0.30".async]  # of vllm 0.30.0, asynchronous', fit, "constants for the card's profile")
         expect_in("cell 0", machine.said("diff", "a.h5", "0", "1"), "the difference")
-        expect_in("which a server does not log", machine.said("trace", "a.h5", "0", "--steps", code=2), "what a trace needs")
+        expect_in('"event":"step_decision"', machine.said("trace", "a.h5", "0", "--steps"), "a trace of its steps")
+        machine.said("trace", "a.h5", "0", "--format", "perfetto", "-o", "a.json")
         machine.said("check", "a.h5")
 
 
