@@ -60,7 +60,8 @@ class QueueReplay {
   QueueReplay(const sweep::CellResult& result, const TurnNames& names);
 
   /// Advances to the next row of /steps; false if there is none. Throws std::logic_error when the
-  /// tables contradict each other, e.g. when n_running differs from the running requests.
+  /// tables contradict each other, e.g. when n_running differs from the running requests. A server
+  /// counts what has reached its scheduler, a few ms after a turn's arrival: its counts may differ.
   bool next();
 
   std::size_t step_row() const { return step_row_; }
@@ -85,6 +86,7 @@ class QueueReplay {
   [[noreturn]] void fail(const std::string& what) const;
 
   const TurnNames& names_;
+  bool is_logged_;  // the steps are those of a server
   const std::vector<std::int64_t>&step_, &sched_step_;
   const std::vector<double>&start_s_, &dur_s_, &arrive_s_, &finish_s_;
   const std::vector<std::int32_t>&n_running_, &n_waiting_, &n_loading_;
