@@ -292,8 +292,10 @@ void add_server_steps(const server::StepLog& log, double zero_s, std::int64_t by
   std::move(recorder).take(result);
   times.write(result);
   const auto figures = figures_of(result, {log.block_size, bytes_per_block});
-  for (const std::string_view name : kOfSteps)
+  for (const std::string_view name : kOfSteps) {
     result.figures.push_back(*sweep::find_named(figures, name));
+    result.figures.back().is_volatile |= name == "forwards";  // as where the server counts them
+  }
   result.notes.push_back({"server_steps", text, true});
 }
 
