@@ -114,17 +114,15 @@ struct Options : Surroundings,
   std::optional<std::filesystem::path> output;
   std::optional<std::string> format;
   bool json = false;
-  bool watch = false;                            // status
-  std::vector<std::string> fit;                  // twin
-  std::string language = "c++";                  // new: of the policy
-  std::optional<std::string> job;                // workload
-  int turn = 1;                                  // of the job, from 1
-  bool check = false;                            // workload: the argument is a trace
-  std::optional<std::string> server;             // doctor
-  std::optional<double> minutes;                 // verify: for running cells again
-  std::optional<std::string> launch;             // tune: words before those of a run
-  int repeats = 3;                               // bench
-  std::optional<std::filesystem::path> lengths;  // bench: requests of the offline mix
+  bool watch = false;                 // status
+  std::vector<std::string> fit;       // twin
+  std::string language = "c++";       // new: of the policy
+  std::optional<std::string> job;     // workload
+  int turn = 1;                       // of the job, from 1
+  bool check = false;                 // workload: the argument is a trace
+  std::optional<std::string> server;  // doctor
+  std::optional<double> minutes;      // verify: for running cells again
+  std::optional<std::string> launch;  // tune: words before those of a run
 };
 
 /// Colors on standard output and standard error where each is a terminal, unless NO_COLOR is set

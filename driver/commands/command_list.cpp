@@ -8,8 +8,6 @@ namespace {
 constexpr int kManyArchives = 100'000;
 
 constexpr Subcommand kCommands[] = {
-    {"bench", bench, "bench sim|gpu [SWEEP.toml]", "measures the simulator, or this machine's GPU",
-     1, 2, "repeats json set lengths profiles"},
     {"bound", bound, "bound SWEEP.toml | A.h5",
      "prints the mean completion time that no policy can beat, on sim; for an archive also how far "
      "from it each policy is",

@@ -33,7 +33,6 @@ int diff(const Options& options);
 int tune(const Options& options);
 int describe_workload(const Options& options);
 int bound(const Options& options);
-int bench(const Options& options);
 int claims(const Options& options);
 int doctor(const Options& options);
 int submit(const Options& options);

@@ -71,7 +71,7 @@ double host_gib(const sweep::Cell& cell, const worker::BoundCell& bound) {
   if (config.backend == "sim" || !takes) return 0;
   const auto dram = cell.params.find("dram_gib");
   if (dram == cell.params.end()) {
-    const std::int64_t bytes = config.engine.tier.host_blocks * worker::bytes_per_block(config);
+    const std::int64_t bytes = config.engine.tier.host_blocks * config.bytes_per_block;
     return static_cast<double>(bytes) / 0x1p30;
   }
   if (const auto* whole = std::get_if<std::int64_t>(&dram->second.value))

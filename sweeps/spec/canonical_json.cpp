@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <functional>
 
 namespace sweep {
 
@@ -57,16 +58,22 @@ void append_value(std::string& json, const Value& value) {
   }
 }
 
-bool is_nan(const Value& value) {
-  const double* number = std::get_if<double>(&value);
-  return number != nullptr && std::isnan(*number);
-}
-
-void append_member(std::string& object, const std::string& key, const Value& value) {
-  if (object.size() > 1) object += ',';
-  append_string(object, key);
-  object += ':';
-  append_value(object, value);
+/// `value_of` and `place_of` take the entries of a map; the place is for messages.
+template <class Map, class ValueOf, class PlaceOf>
+std::string object_of(const Map& members, const ValueOf& value_of, const PlaceOf& place_of) {
+  std::string object = "{";
+  object.reserve(kUsualBytes);
+  for (const auto& [key, entry] : members) {
+    const Value& value = value_of(entry);
+    const double* number = std::get_if<double>(&value);
+    if (number != nullptr && std::isnan(*number))
+      throw SpecError(place_of(entry) + key + " must be a number, found nan");
+    if (object.size() > 1) object += ',';
+    append_string(object, key);
+    object += ':';
+    append_value(object, value);
+  }
+  return object + '}';
 }
 
 }  // namespace
@@ -78,27 +85,13 @@ std::string json_string(std::string_view text) {
 }
 
 std::string canonical_json(const std::map<std::string, Value>& values) {
-  std::string object = "{";
-  object.reserve(kUsualBytes);
-  for (const auto& [key, value] : values) {
-    if (is_nan(value)) throw SpecError(key + " must be a number, found nan");
-    append_member(object, key, value);
-  }
-  object += '}';
-  return object;
+  return object_of(values, std::identity(), [](const Value&) { return std::string(); });
 }
 
 std::string canonical_json(const ParamMap& params) {
-  std::string object = "{";
-  object.reserve(kUsualBytes);
-  for (const auto& [key, param] : params) {
-    if (is_nan(param.value)) {
-      throw SpecError(to_text(param.where) + ": " + key + " must be a number, found nan");
-    }
-    append_member(object, key, param.value);
-  }
-  object += '}';
-  return object;
+  return object_of(
+      params, [](const Param& param) -> const Value& { return param.value; },
+      [](const Param& param) { return to_text(param.where) + ": "; });
 }
 
 }  // namespace sweep

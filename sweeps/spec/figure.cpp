@@ -11,15 +11,7 @@ namespace {
 
 constexpr std::string_view kFigure = "figure.", kWhere = "where.", kPublished = "published.";
 
-/// "a | b" is two alternatives.
-std::vector<std::string> alternatives(const std::string& text) {
-  std::vector<std::string> parts;
-  std::size_t from = 0;
-  for (std::size_t bar; (bar = text.find(" | ", from)) != std::string::npos; from = bar + 3)
-    parts.push_back(text.substr(from, bar - from));
-  parts.push_back(text.substr(from));
-  return parts;
-}
+constexpr std::string_view kOr = " | ";  // between alternatives
 
 std::vector<std::string> words(const std::string& text) {
   std::istringstream in(text);
@@ -44,7 +36,7 @@ class FigureParser {
 
   void add(const std::string& key, const Param& param) {
     if (key.starts_with(kWhere)) {
-      figure_.where[key.substr(kWhere.size())] = alternatives(bare_text(param.value));
+      figure_.where[key.substr(kWhere.size())] = split(bare_text(param.value), kOr);
     } else if (key.starts_with(kPublished)) {
       add_published(key, param);
     } else if (!add_name(key, param, "x_value.", figure_.x_value) &&
@@ -59,7 +51,7 @@ class FigureParser {
     figure_.title = reader.text("title", figure_.name);
     figure_.note = reader.text("note", "");
     figure_.source = reader.text("source", source);
-    figure_.experiments = alternatives(reader.text("experiment", sweep));
+    figure_.experiments = split(reader.text("experiment", sweep), kOr);
     read_kind(reader);
     figure_.x = words(reader.text("x", ""));
     figure_.series = words(reader.text("series", ""));
@@ -106,7 +98,7 @@ class FigureParser {
   void check(const Location& where) const {
     const bool of_cells = figure_.over == FigureSpec::Over::cells;
     const bool needs_y = of_cells || figure_.over == FigureSpec::Over::forwards;
-    if (figure_.experiments.front().empty())
+    if (figure_.experiments.empty())
       fail_at(where, "figure " + figure_.name + " must name its experiment");
     if (of_cells && figure_.x.empty())
       fail_at(where, "figure " + figure_.name + " must give x: the key that its cells differ in");

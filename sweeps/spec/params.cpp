@@ -31,6 +31,14 @@ std::string range_text(const std::string& min, bool has_min, const std::string& 
   return "a finite number";
 }
 
+[[noreturn]] void fail_type(const std::string& key, const Param& param, const std::string& wanted) {
+  const auto* text = std::get_if<std::string>(&param.value);
+  const bool is_list = text != nullptr && text->find(',') != std::string::npos;
+  fail_at(param.where,
+          key + " must be " + wanted + ", found " + describe(param.value) +
+              (is_list && param.where.line == 0 ? values_belong_in_file(key, *text) : ""));
+}
+
 }  // namespace
 
 std::string to_text(const Value& value) {
@@ -80,110 +88,116 @@ ParamMap load_flat_toml(const std::string& path) {
   return params;
 }
 
-ParamReader::ParamReader(const ParamMap& params, std::string document,
-                         const std::vector<std::string>* known)
-    : params_(&params), known_(known), document_(std::move(document)) {
-  if (known != nullptr) asked_.reserve(known->size());
+bool as_boolean(const std::string& key, const Param& param) {
+  if (const bool* boolean = std::get_if<bool>(&param.value)) return *boolean;
+  fail_type(key, param, "true or false");
 }
 
-bool ParamReader::is_known(const std::string& key) const {
-  return asked(key) || (known_ != nullptr && std::ranges::binary_search(*known_, key));
+std::int64_t as_integer(const std::string& key, const Param& param, std::int64_t min,
+                        std::int64_t max) {
+  using Limits = std::numeric_limits<std::int64_t>;
+  const auto* integer = std::get_if<std::int64_t>(&param.value);
+  if (integer == nullptr) fail_type(key, param, "an integer");
+  if (*integer >= min && *integer <= max) return *integer;
+  fail_value(key, param,
+             "must be " + range_text(std::to_string(min), min != Limits::min(), std::to_string(max),
+                                     max != Limits::max()));
 }
 
-bool ParamReader::has(const std::string& key) const { return params_->contains(key); }
-
-const Value* ParamReader::ask(const std::string& key) {
-  asked_.emplace(key);
-  const auto found = params_->find(key);
-  return found == params_->end() ? nullptr : &found->second.value;
+double as_number(const std::string& key, const Param& param, double min, double max) {
+  const auto* integer = std::get_if<std::int64_t>(&param.value);
+  const auto* number = std::get_if<double>(&param.value);
+  if (integer == nullptr && number == nullptr) fail_type(key, param, "a number");
+  const double found = integer != nullptr ? static_cast<double>(*integer) : *number;
+  if (found >= min && found <= max) return found;  // false for NaN
+  constexpr double kHuge = std::numeric_limits<double>::max();
+  fail_value(key, param,
+             "must be " + range_text(shortest(min), min > -kHuge, shortest(max), max < kHuge));
 }
 
-void ParamReader::fail_type(const std::string& key, const std::string& wanted) const {
-  const Value& value = params_->at(key).value;
-  const auto* text = std::get_if<std::string>(&value);
-  const bool is_list = text != nullptr && text->find(',') != std::string::npos;
-  fail_at(where(key),
-          key + " must be " + wanted + ", found " + describe(value) +
-              (is_list && where(key).line == 0 ? values_belong_in_file(key, *text) : ""));
+const std::string& as_text(const std::string& key, const Param& param) {
+  if (const auto* text = std::get_if<std::string>(&param.value)) return *text;
+  fail_type(key, param, "a string");
+}
+
+const std::string& as_choice(const std::string& key, const Param& param,
+                             const std::vector<std::string>& allowed) {
+  const std::string& found = as_text(key, param);
+  if (std::ranges::find(allowed, found) != allowed.end()) return found;
+  fail_at(param.where, must_be_one_of(key, {allowed.begin(), allowed.end()}, found));
+}
+
+void fail_value(const std::string& key, const Param& param, const std::string& problem) {
+  fail_at(param.where, key + ' ' + problem + ", found " + shown(key, param.value));
+}
+
+void fail_missing(const std::string& document, const std::string& key, const std::string& why,
+                  const std::vector<std::string>& unknown) {
+  const std::string near = did_you_mean(key, unknown);
+  const std::string hint = near.empty() ? "" : " (is " + in_quotes(near) + " a misspelling of it?)";
+  throw SpecError(document + ": the key " + in_quotes(key) + " is missing" + why + hint);
+}
+
+void fail_unknown(const std::string& key, const Param& param,
+                  const std::vector<std::string>& known) {
+  fail_at(param.where, "unknown key " + in_quotes(key) + suggestion(key, known));
+}
+
+const Param* ParamReader::ask(const std::string& key) {
+  asked_.insert(key);
+  const auto found = params_.find(key);
+  return found == params_.end() ? nullptr : &found->second;
 }
 
 bool ParamReader::boolean(const std::string& key, bool fallback) {
-  const Value* value = ask(key);
-  if (value == nullptr) return fallback;
-  if (const bool* boolean = std::get_if<bool>(value)) return *boolean;
-  fail_type(key, "true or false");
+  const Param* param = ask(key);
+  return param == nullptr ? fallback : as_boolean(key, *param);
 }
 
 std::int64_t ParamReader::integer(const std::string& key, std::int64_t fallback, std::int64_t min,
                                   std::int64_t max) {
-  using Limits = std::numeric_limits<std::int64_t>;
-  const Value* value = ask(key);
-  if (value == nullptr) return fallback;
-  const auto* integer = std::get_if<std::int64_t>(value);
-  if (integer == nullptr) fail_type(key, "an integer");
-  if (*integer >= min && *integer <= max) return *integer;
-  fail(key, "must be " + range_text(std::to_string(min), min != Limits::min(), std::to_string(max),
-                                    max != Limits::max()));
+  const Param* param = ask(key);
+  return param == nullptr ? fallback : as_integer(key, *param, min, max);
 }
 
 double ParamReader::number(const std::string& key, double fallback, double min, double max) {
-  const Value* value = ask(key);
-  if (value == nullptr) return fallback;
-  const auto* integer = std::get_if<std::int64_t>(value);
-  const auto* number = std::get_if<double>(value);
-  if (integer == nullptr && number == nullptr) fail_type(key, "a number");
-  const double found = integer != nullptr ? static_cast<double>(*integer) : *number;
-  if (found >= min && found <= max) return found;  // false for NaN
-  constexpr double kHuge = std::numeric_limits<double>::max();
-  fail(key, "must be " + range_text(shortest(min), min > -kHuge, shortest(max), max < kHuge));
+  const Param* param = ask(key);
+  return param == nullptr ? fallback : as_number(key, *param, min, max);
 }
 
 std::string ParamReader::text(const std::string& key, const std::string& fallback) {
-  const Value* value = ask(key);
-  if (value == nullptr) return fallback;
-  if (const auto* text = std::get_if<std::string>(value)) return *text;
-  fail_type(key, "a string");
+  const Param* param = ask(key);
+  return param == nullptr ? fallback : as_text(key, *param);
 }
 
 std::string ParamReader::choice(const std::string& key, const std::string& fallback,
                                 const std::vector<std::string>& allowed) {
-  if (!has(key)) return text(key, fallback);
-  const std::string found = text(key, fallback);
-  if (std::find(allowed.begin(), allowed.end(), found) != allowed.end()) return found;
-  const std::vector<Value> values(allowed.begin(), allowed.end());
-  fail_at(where(key), must_be_one_of(key, values, found));
+  const Param* param = ask(key);
+  return param == nullptr ? fallback : as_choice(key, *param, allowed);
 }
 
-void ParamReader::require(const std::string& key, const std::string& why) const {
+void ParamReader::require(const std::string& key) const {
   if (has(key)) return;
   std::vector<std::string> unknown;
-  for (const auto& [name, param] : *params_)
-    if (!is_known(name)) unknown.push_back(name);
-  const std::string near = did_you_mean(key, unknown);
-  const std::string hint = near.empty() ? "" : " (is " + in_quotes(near) + " a misspelling of it?)";
-  throw SpecError(document_ + ": the key " + in_quotes(key) + " is missing" + why + hint);
+  for (const auto& [name, param] : params_)
+    if (!asked_.contains(name)) unknown.push_back(name);
+  fail_missing(document_, key, "", unknown);
 }
 
 Location ParamReader::where(const std::string& key) const {
-  const auto found = params_->find(key);
-  return found == params_->end() ? Location{document_, 0, 0} : found->second.where;
+  const auto found = params_.find(key);
+  return found == params_.end() ? Location{document_, 0, 0} : found->second.where;
 }
 
 void ParamReader::reject_unknown() const {
-  for (const auto& [key, param] : *params_) {
-    if (asked(key)) continue;
-    std::vector<std::string> candidates(asked_.begin(), asked_.end());
-    std::ranges::sort(candidates);  // of equally near ones the first is suggested
-    if (known_ != nullptr) candidates.insert(candidates.end(), known_->begin(), known_->end());
-    fail_at(param.where, "unknown key " + in_quotes(key) + suggestion(key, candidates));
-  }
+  for (const auto& [key, param] : params_)
+    if (!asked_.contains(key)) fail_unknown(key, param, {asked_.begin(), asked_.end()});
 }
 
 void ParamReader::fail(const std::string& key, const std::string& problem) const {
-  const auto found = params_->find(key);
-  const std::string value =
-      found == params_->end() ? "" : ", found " + shown(key, found->second.value);
-  fail_at(where(key), key + " " + problem + value);
+  const auto found = params_.find(key);
+  if (found != params_.end()) fail_value(key, found->second, problem);
+  throw SpecError(document_ + ": " + key + ' ' + problem);
 }
 
 }  // namespace sweep

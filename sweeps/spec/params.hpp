@@ -1,14 +1,11 @@
 #pragma once
-#include <array>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
-#include <memory_resource>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <string_view>
-#include <unordered_set>
 #include <variant>
 #include <vector>
 
@@ -84,51 +81,60 @@ std::string joined(const Words& words, const char* separator = ", ") {
 /// here.
 ParamMap load_flat_toml(const std::string& path);
 
-/// Takes typed values out of a ParamMap, checking type and range, and remembers which keys were
-/// asked for, so that whatever is left at the end is an unknown key.
+// The value of a key, of one type. These throw SpecError at its place.
+bool as_boolean(const std::string& key, const Param& param);
+/// Accepts integers in [min, max].
+std::int64_t as_integer(const std::string& key, const Param& param, std::int64_t min,
+                        std::int64_t max);
+/// Accepts integers and floats in [min, max].
+double as_number(const std::string& key, const Param& param, double min, double max);
+const std::string& as_text(const std::string& key, const Param& param);
+/// Accepts one of `allowed`; the error lists them and the nearest.
+const std::string& as_choice(const std::string& key, const Param& param,
+                             const std::vector<std::string>& allowed);
+
+/// Throws SpecError: "<place>: <key> <problem>, found <value>".
+[[noreturn]] void fail_value(const std::string& key, const Param& param,
+                             const std::string& problem);
+/// Throws SpecError: the document lacks a key, of which one of `unknown` may be a misspelling.
+[[noreturn]] void fail_missing(const std::string& document, const std::string& key,
+                               const std::string& why, const std::vector<std::string>& unknown);
+/// Throws SpecError at the key's place, suggesting the nearest of `known`.
+[[noreturn]] void fail_unknown(const std::string& key, const Param& param,
+                               const std::vector<std::string>& known);
+
+/// Takes typed values out of a ParamMap, and remembers which keys were asked for, so that whatever
+/// is left at the end is an unknown key.
 class ParamReader {
  public:
-  /// `known` are keys that may be asked for, sorted: what is written under one of them is no
-  /// misspelling of another.
-  ParamReader(const ParamMap& params, std::string document,
-              const std::vector<std::string>* known = nullptr);
+  /// `params` must outlive the reader.
+  ParamReader(const ParamMap& params, std::string document)
+      : params_(params), document_(std::move(document)) {}
 
-  bool has(const std::string& key) const;
+  bool has(const std::string& key) const { return params_.contains(key); }
+  // As the functions above; `fallback` where the key is absent.
   bool boolean(const std::string& key, bool fallback);
-  /// Accepts integers in [min, max].
   std::int64_t integer(const std::string& key, std::int64_t fallback, std::int64_t min,
                        std::int64_t max);
-  /// Accepts integers and floats in [min, max].
   double number(const std::string& key, double fallback, double min, double max);
   std::string text(const std::string& key, const std::string& fallback);
-  /// Accepts any value of a key that is present.
-  const Value& value(const std::string& key) { return *ask(key); }
-  /// Accepts one of `allowed`; the error lists them and the nearest.
   std::string choice(const std::string& key, const std::string& fallback,
                      const std::vector<std::string>& allowed);
-  /// The key must be present: throws SpecError naming the document and the key, with `why` behind.
-  void require(const std::string& key, const std::string& why = "") const;
-  bool asked(const std::string& key) const { return asked_.contains(std::pmr::string(key)); }
+  /// The key must be present: throws SpecError naming the document and the key.
+  void require(const std::string& key) const;
   Location where(const std::string& key) const;
-  /// Throws for the first key that was not asked for, suggesting the nearest one that was or that
-  /// is known.
+  /// Throws for the first key that was not asked for, suggesting the nearest one that was.
   void reject_unknown() const;
 
   /// Throws a SpecError at the key's place: "<place>: <key> <problem>, found <value>".
   [[noreturn]] void fail(const std::string& key, const std::string& problem) const;
 
  private:
-  const Value* ask(const std::string& key);  // null when absent; remembers the key
-  [[noreturn]] void fail_type(const std::string& key, const std::string& wanted) const;
-  bool is_known(const std::string& key) const;
+  const Param* ask(const std::string& key);  // null when absent; remembers the key
 
-  const ParamMap* params_;                 // must outlive the reader
-  const std::vector<std::string>* known_;  // the same
+  const ParamMap& params_;
   std::string document_;
-  // A cell asks for some hundred keys, which come and go together.
-  std::array<std::byte, 1 << 14> space_;
-  std::pmr::monotonic_buffer_resource memory_{space_.data(), space_.size()};
-  std::pmr::unordered_set<std::pmr::string> asked_{&memory_};
+  std::set<std::string> asked_;
 };
 
 }  // namespace sweep

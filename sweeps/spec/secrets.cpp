@@ -35,36 +35,24 @@ std::vector<std::string> words_of(std::string_view name) {
   return words;
 }
 
-/// Whether the last word says where a secret is, or something else about it.
-bool tells_about(std::string_view last) {
-  constexpr std::string_view kWords[] = {
-      "file",  "filename", "path",  "dir",    "directory", "folder", "name",     "env",    "var",
-      "url",   "uri",      "type",  "id",     "ids",       "length", "len",      "size",   "count",
-      "limit", "format",   "field", "header", "parser",    "policy", "required", "enabled"};
-  return is_one_of(last, kWords);
-}
+/// Last words that say where a secret is, or something else about it.
+constexpr std::string_view kTells[] = {
+    "file",  "filename", "path",  "dir",    "directory", "folder", "name",     "env",    "var",
+    "url",   "uri",      "type",  "id",     "ids",       "length", "len",      "size",   "count",
+    "limit", "format",   "field", "header", "parser",    "policy", "required", "enabled"};
 
-/// Whether a key behind this word is one of data.
-bool is_key_of_data(std::string_view before) {
-  constexpr std::string_view kWords[] = {
-      "cache",  "sort", "group", "job",   "routing", "partition", "primary", "foreign", "public",
-      "lookup", "hash", "index", "block", "kv",      "prefix",    "shard",   "session", "affinity"};
-  return is_one_of(before, kWords);
-}
+/// Words before a key of data.
+constexpr std::string_view kOfData[] = {
+    "cache",  "sort", "group", "job",   "routing", "partition", "primary", "foreign", "public",
+    "lookup", "hash", "index", "block", "kv",      "prefix",    "shard",   "session", "affinity"};
 
-/// Whether a token behind this word is one of text, or a flag says whether there is one.
-bool is_token_of_text(std::string_view before) {
-  constexpr std::string_view kWords[] = {
-      "bos",   "eos",   "pad",     "unk",   "sep",  "cls",    "mask",  "stop", "start",
-      "end",   "image", "audio",   "video", "last", "first",  "input", "max",  "min",
-      "draft", "think", "special", "next",  "per",  "prompt", "output"};
-  return is_one_of(before, kWords);
-}
+/// Words before a token of text, or before a flag that says whether there is one.
+constexpr std::string_view kOfText[] = {
+    "bos",   "eos",   "pad",     "unk",   "sep",  "cls",    "mask",  "stop", "start",
+    "end",   "image", "audio",   "video", "last", "first",  "input", "max",  "min",
+    "draft", "think", "special", "next",  "per",  "prompt", "output"};
 
-bool switches(std::string_view before) {
-  constexpr std::string_view kWords[] = {"enable", "disable", "no", "use", "require", "skip"};
-  return is_one_of(before, kWords);
-}
+constexpr std::string_view kSwitches[] = {"enable", "disable", "no", "use", "require", "skip"};
 
 /// Long enough for a random text that has letters alone, or a digit.
 bool is_random(std::string_view text, std::size_t with_digit) {
@@ -191,12 +179,12 @@ bool is_secret_name(std::string_view name) {
       "apikey",    "api_key_",   "accesskey",     "access_key_", "private_key_", "secret",
       "password",  "passwd",     "passphrase",    "pgpass_",     "credential",   "authorization",
       "hf_token_", "auth_token", "access_token_", "authtoken",   "bearer_",      "cookie_"};
-  if (!tells_about(last) && std::ranges::any_of(kTelling, holds)) return true;
+  if (!is_one_of(last, kTells) && std::ranges::any_of(kTelling, holds)) return true;
   if (last == "pwd") return words.size() > 1;  // alone it is the working folder
   constexpr std::string_view kLast[] = {"key", "auth", "pass", "pw"};
-  if (switches(before)) return false;
-  if (last.ends_with("token")) return !is_token_of_text(before);
-  return is_one_of(last, kLast) && !is_key_of_data(before);
+  if (is_one_of(before, kSwitches)) return false;
+  if (last.ends_with("token")) return !is_one_of(before, kOfText);
+  return is_one_of(last, kLast) && !is_one_of(before, kOfData);
 }
 
 bool may_be_secret(std::string_view value) {

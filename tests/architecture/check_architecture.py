@@ -78,9 +78,8 @@ MAY_INCLUDE = {
                        "workers/backends/sim workers/workload/trace sweeps/spec",
     "workers/rank": "version workers/profiles workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "
                     "sweeps/files sweeps/tables sweeps/spec sweeps/archive sweeps/commits json posix",
-    "workers/tools": "workers/rank workers/server workers/server/dialect workers/server/http workers/cell workers/record workers/engine workers/engine/base workers/policies workers/workload "
-                     "workers/workload/trace workers/model workers/backends/sim workers/backends/cuda "
-                     "workers/backends/cuda/forward sweeps/files posix",
+    "workers/tools": "workers/rank workers/server workers/server/dialect workers/server/http workers/cell workers/engine/base workers/workload "
+                     "workers/workload/trace workers/backends/cuda posix",
     "analysis/text": "sweeps/files json zlib posix",
     "analysis/digest": "analysis/text sweeps/tables sweeps/spec",
     "analysis/compare": "analysis/text analysis/digest sweeps/tables sweeps/spec sweeps/archive",

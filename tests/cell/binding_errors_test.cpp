@@ -148,6 +148,13 @@ TEST_CASE("a missing key is not explained by another key that is known") {
              EndsWith("(is \"workload.knd\" a misspelling of it?)"));
 }
 
+TEST_CASE("a host tier of more blocks than the engine numbers is refused where its size is given") {
+  Cell cell = Cell().set("policy", "cpu_offload").set("engine.block_size", 1);
+  CHECK(cell.set("dram_gib", 131'072).obstacle() == "runs");
+  CHECK_THAT(cell.set("dram_gib", 131'073).refusal(),
+             Contains(": dram_gib must hold at most 2^30 blocks, found 131073"));
+}
+
 TEST_CASE("host memory below one block or chunk makes the cell infeasible, with the least size") {
   CHECK(Cell().set("policy", "cpu_offload").set("dram_gib", 0.001).obstacle() ==
         "infeasible: dram_gib must be at least 0.00196 GiB, the size of one block of 16 tokens, "

@@ -129,7 +129,6 @@ TEST_CASE("a wrong command line is refused with what is allowed") {
   check_refused(program, {"run", "tiny.toml", "--backend", "tpu"}, "--backend must be one of ");
   check_refused(program, {"run", "tiny.toml", "--profiles", "none"}, "none");
   check_refused(program, {"workload", "tiny.toml", "--turn", "x"}, "--turn");
-  check_refused(program, {"bench", "simm"}, "simm");
 }
 
 TEST_CASE("a filter that no cell can match is refused") {

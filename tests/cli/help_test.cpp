@@ -11,15 +11,15 @@ TEST_CASE("without arguments, and with --help, the program lists its commands") 
   const Outcome outcome = program.run({});
   CHECK(outcome.exit_code == 0);
   CHECK(outcome.err.empty());
-  for (const std::string command : {"kvsweep run ", "kvsweep workload ", "kvsweep bench "})
+  for (const std::string command : {"kvsweep run ", "kvsweep workload "})
     CHECK_THAT(outcome.out, Contains(command));
   CHECK(program.run({"--help"}).out == outcome.out);
   CHECK(program.run({"help"}).out == outcome.out);
 }
 
 TEST_CASE("every command explains itself and its own options") {
-  const std::vector<std::pair<std::string, std::string>> an_option_of = {
-      {"run", "--as-sku SKU"}, {"workload", "--turn T"}, {"bench", "--repeats N"}};
+  const std::vector<std::pair<std::string, std::string>> an_option_of = {{"run", "--as-sku SKU"},
+                                                                         {"workload", "--turn T"}};
   for (const auto& [command, option] : an_option_of) {
     const Outcome outcome = Program().run({command, "--help"});
     INFO(command);

@@ -171,7 +171,7 @@ std::optional<Serving> serving_of(const Way& way, const Target& target, Dice& di
       (serving.engine.kv.num_blocks - 1) * serving.engine.kv.block_size;
   serving.policy.estimator.truth = [](engine::JobId job, int) { return gap_of(job); };
   serving.checks = backends::Checks::debug;
-  serving.pinned_host = config->link.memory == backends::LinkMemory::pinned;
+  serving.pinned_host = config->host_memory == backends::LinkMemory::pinned;
   return serving;
 }
 

@@ -145,11 +145,16 @@ TEST_CASE("a condition depends on the values of other keys and can be put into w
   const worker::Condition condition =
       is("a.kind", {"x", "y"}) && (is_not("a.size", "0") || is_set("a.file"));
   CHECK(worker::in_words(condition) == "a.kind is x or y and (a.size is not 0 or a.file is set)");
-  const auto holds = [&](std::map<std::string, sweep::Value> values) {
-    return worker::holds(condition, [&](const std::string& key) -> const sweep::Value* {
-      const auto found = values.find(key);
+  using worker::AnyText, worker::kAlways, worker::required;
+  const KeyTable table({{"a.file", AnyText{}, required(), kAlways, ""},
+                        {"a.kind", worker::OneOf{{"x", "y", "z"}}, required(), kAlways, ""},
+                        {"a.size", worker::Real{0, 1}, required(), kAlways, ""},
+                        {"b", AnyText{}, required(), condition, ""}});
+  const auto holds = [&](const std::map<std::string, sweep::Value>& values) {
+    return table.counting(table.number_of("b"), [&](std::size_t number) -> const sweep::Value* {
+      const auto found = values.find(table.names()[number]);
       return found == values.end() ? nullptr : &found->second;
-    });
+    }) != nullptr;
   };
   CHECK(holds({{"a.kind", text("y")}, {"a.size", 0.5}}));
   CHECK_FALSE(holds({{"a.kind", text("z")}, {"a.size", 0.5}}));

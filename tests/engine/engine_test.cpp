@@ -47,20 +47,6 @@ Nanos total(const engine::TimeSplit& time) {
 
 }  // namespace
 
-TEST_CASE("an engine with a token budget below its request limit is refused", "[engine]") {
-  EngineWorldConfig config;
-  config.engine.scheduler.max_num_seqs = 2049;
-  CHECK(contains(refusal(config), "at least engine.max_num_seqs, found 2048 and 2049"));
-}
-
-TEST_CASE("without chunked prefill the budget must hold the longest sequence", "[engine]") {
-  EngineWorldConfig config;
-  config.engine.scheduler.chunked_prefill = false;
-  CHECK(contains(refusal(config), "found 2048 and 4096"));
-  config.engine.scheduler.max_num_batched_tokens = 4096;
-  CHECK(refusal(config) == "accepted");
-}
-
 TEST_CASE("a pool that cannot hold the longest sequence is refused", "[engine]") {
   EngineWorldConfig config;
   config.engine.kv.num_blocks = 256;

@@ -9,7 +9,7 @@
 #include "sweeps/spec/cell.hpp"
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/backends/step_batch.hpp"
-#include "workers/binding/parts.hpp"
+#include "workers/binding/key_groups.hpp"
 #include "workers/binding/server.hpp"
 
 namespace worker {
@@ -25,19 +25,23 @@ std::int64_t engine_abi(const ExperimentConfig& config) {
   return config.policy.admission.max_programs > 0 ? 5 : 4;
 }
 
-/// The named policy's parameters under "policy.", where the cell does not set them itself.
-sweep::ParamMap with_policy_profile(sweep::ParamMap params, Profiles& profiles) {
-  const auto named = params.find("policy");
-  if (named == params.end() || !std::holds_alternative<std::string>(named->second.value))
-    return params;
-  const std::string name = std::get<std::string>(named->second.value);
+/// Calls give(key, param) with the parameters of a cell on a backend that knows no server, and then
+/// with those of its named policy, which the cell may have set itself.
+template <class Give>
+void give_params(const sweep::ParamMap& cell, Profiles& profiles, const Give& give) {
+  for (const auto& [key, param] : cell)
+    if (!key.starts_with("server.")) give(key, param);
+  const sweep::Param* named = policy_without_server(cell);
+  if (named == nullptr) return;
+  give("policy", *named);
+  const auto* name = std::get_if<std::string>(&named->value);
+  if (name == nullptr) return;
   try {
-    for (const auto& [key, param] : profiles.policy(name))
-      params.try_emplace(std::string(kPolicyKeys) + key, param);
+    for (const auto& [key, param] : profiles.policy(*name))
+      give(std::string(kPolicyKeys) + key, param);
   } catch (const sweep::SpecError& error) {
-    throw sweep::SpecError(sweep::to_text(named->second.where) + ": " + error.what());
+    throw sweep::SpecError(sweep::to_text(named->where) + ": " + error.what());
   }
-  return params;
 }
 
 /// The sweep file that parameters come from, for messages about what it lacks.
@@ -51,7 +55,7 @@ std::string document_of(const sweep::ParamMap& cell) {
 /// needs is only known on the card.
 std::optional<Infeasible> too_large_for_card(const ExperimentConfig& config) {
   if (config.backend != "cuda" || config.transformer->kv_tokens == 0) return std::nullopt;
-  const double pool = static_cast<double>(bytes_per_block(config)) * config.engine.kv.num_blocks;
+  const double pool = static_cast<double>(config.bytes_per_block) * config.engine.kv.num_blocks;
   const double weights = static_cast<double>(model::weight_bytes(config.model));
   const double memory = static_cast<double>(config.gpu.memory_mib) / 1024;
   if (pool + weights <= memory * 0x1p30) return std::nullopt;
@@ -81,7 +85,7 @@ std::optional<Infeasible> too_small_for_tier(const ParamBinder& in,
   const int tokens = chunked ? tier.chunk_tokens : block;
   if (tier.kind == engine::TierKind::none || tier.host_blocks >= tokens / block)
     return std::nullopt;
-  const double bytes = static_cast<double>(bytes_per_block(config)) * (tokens / block);
+  const double bytes = static_cast<double>(config.bytes_per_block) * (tokens / block);
   const std::string least = in.has("engine.host_kv_tokens")
                                 ? "engine.host_kv_tokens must be at least " + std::to_string(tokens)
                                 : "dram_gib must be at least " + at_least(bytes / 0x1p30) + " GiB";
@@ -110,8 +114,7 @@ std::int64_t usual_pool(ParamBinder& in, Profiles& profiles) {
   if (in.text("engine.emulate").empty()) return backends::kv_pool_tokens(config.gpu, config.model);
   if (in.has("engine.kv_tokens"))
     in.fail("engine.emulate", "names a pool, and so does engine.kv_tokens: give one of them");
-  const auto gpu =
-      in.profile("engine.emulate", [&](const std::string& name) { return profiles.gpu(name); });
+  const auto gpu = in.profile("engine.emulate", profiles, &Profiles::gpu);
   return backends::kv_pool_tokens(gpu, config.model);
 }
 
@@ -120,6 +123,7 @@ std::int64_t usual_pool(ParamBinder& in, Profiles& profiles) {
 void bind_pool(ParamBinder& in, Profiles& profiles) {
   ExperimentConfig& config = in.config;
   const int block_size = in.small("engine.block_size");
+  bind_block_bytes(config);
   const std::int64_t usual = usual_pool(in, profiles);
   const std::int64_t tokens = in.integer("engine.kv_tokens", usual);
   const std::int64_t blocks = tokens / block_size;
@@ -170,9 +174,8 @@ void use_steps_of(ParamBinder& in, const std::string& server) {
 
 void bind_experiment(ParamBinder& in, Profiles& profiles) {
   ExperimentConfig& config = in.config;
-  config.gpu = in.profile("gpu", [&](const std::string& name) { return profiles.gpu(name); });
-  const model::ModelConfig model =
-      in.profile("model", [&](const std::string& name) { return profiles.model_config(name); });
+  config.gpu = in.profile("gpu", profiles, &Profiles::gpu);
+  const model::ModelConfig model = in.profile("model", profiles, &Profiles::model_config);
   config.model = model.shape;
   config.gpu = backends::scaled(config.gpu, bind_scale(in, config.backend));
   const bool is_sim = config.backend == "sim";
@@ -200,7 +203,7 @@ void bind_experiment(ParamBinder& in, Profiles& profiles) {
     config.engine.tier.arc = true;  // which counts uses by requests
     config.policy.host_eviction = "lru";
   }
-  bind_access_log(in);
+  check_access_log(in);
   // The host works while the device computes, so that no step waits for it.
   if (config.engine.async_scheduling) config.gpu.kernels.step_overhead_us = 0;
 }
@@ -298,12 +301,12 @@ BoundCell bind(const sweep::ParamMap& written, const std::string& backend,
   refuse_secrets(written);
   if (backend == "server")
     return bind_server_cell(written, document_of(written), arrival_seed, profiles);
-  const sweep::ParamMap cell = without_server(written);
-  if (const std::string profile = profile_without_policy(written); !profile.empty())
+  const std::string profile = chosen_profile(written);
+  if (!profile.empty() && policy_without_server(written) == nullptr)
     throw Infeasible("not modelled: the profile " + profile +
                      " names no policy (sim) that stands for it on backend " + backend);
-  const sweep::ParamMap params = with_policy_profile(cell, profiles);
-  ParamBinder in(params, document_of(cell));
+  ParamBinder in(document_of(written));
+  give_params(written, profiles, [&](const auto& key, const auto& param) { in.give(key, param); });
   in.record_backend(backend);
   in.record("schema", sweep::kSchema);
   in.record("repeat.seed", arrival_seed);
@@ -319,7 +322,7 @@ BoundCell bind(const sweep::ParamMap& written, const std::string& backend,
   require_built(in.config);
   if (problem) throw *problem;
   BoundCell bound = bound_cell(in);
-  bound.policy_changes = policy_changes(cell, bound, profiles);
+  bound.policy_changes = policy_changes(written, bound, profiles);
   return bound;
 }
 
@@ -364,12 +367,16 @@ sweep::KeyRules key_rules(Profiles& profiles) {
   };
   const auto counts = [&profiles](const sweep::ParamMap& cell, const std::string& key) {
     if (server_names(cell, key)) return true;
-    const sweep::ParamMap params = with_policy_profile(without_server(cell), profiles);
     const KeyTable& table = sweep_keys();
-    const auto value_of = [&](const std::string& name) -> const sweep::Value* {
-      const auto given = params.find(name);
-      if (given != params.end()) return &given->second.value;
-      return table.fallback(name);
+    std::vector<const sweep::Value*> values(table.names().size() + 1);  // with the backend's
+    give_params(cell, profiles, [&](const std::string& name, const sweep::Param& param) {
+      const std::size_t number = table.number_of(name);
+      if (number != KeyTable::kUnknown && values[number] == nullptr) values[number] = &param.value;
+    });
+    const auto value_of = [&](std::size_t number) {
+      return values[number] != nullptr || number == table.backend()
+                 ? values[number]
+                 : table.fallback(table.names()[number]);
     };
     return table.may_count(key, value_of);
   };

@@ -1,7 +1,6 @@
 #pragma once
 // Private to this room: the rows of the key table, in parts, and how they reach the members of an
 // experiment.
-#include <initializer_list>
 #include <type_traits>
 
 #include "workers/binding/keys.hpp"
@@ -19,6 +18,8 @@ template <class Field>
 void assign(Field& field, const Value& value) {
   if constexpr (requires { field.emplace(); }) {
     assign(field.emplace(), value);
+  } else if constexpr (requires { Field::parse(std::string()); }) {
+    field = Field::parse(std::get<std::string>(value));
   } else if constexpr (std::is_same_v<Field, engine::Nanos>) {
     field = engine::from_seconds(std::get<double>(value));
   } else if constexpr (std::is_integral_v<Field> && !std::is_same_v<Field, bool>) {
@@ -40,16 +41,19 @@ void in_model(C& config, const Value& value) {
   if (config.transformer) assign((*config.transformer).*member, value);
 }
 
-inline bool is_word(const Value& value, const char* word) {
-  return std::get<std::string>(value) == word;
-}
-
-/// What stands for a word.
-template <class T>
-T meant(const Value& value, std::initializer_list<std::pair<const char*, T>> words) {
-  for (const auto& [word, meaning] : words)
-    if (is_word(value, word)) return meaning;
-  throw std::logic_error("a word without a meaning: " + std::get<std::string>(value));
+/// A row for one of several words, each of which stands for a value of the member that `reach`
+/// finds.
+template <class Member>
+Key word_row(const char* name, Default fallback, Condition where, const char* says,
+             Member& (*reach)(C& config),
+             std::vector<std::pair<std::string, std::type_identity_t<Member>>> words) {
+  OneOf type;
+  for (const auto& [word, meaning] : words) type.words.push_back(word);
+  const auto store = [reach, words = std::move(words)](C& config, const Value& value) {
+    for (const auto& [word, meaning] : words)
+      if (word == std::get<std::string>(value)) reach(config) = meaning;
+  };
+  return {name, type, std::move(fallback), std::move(where), says, store};
 }
 
 /// The rows of all groups, one group after another.

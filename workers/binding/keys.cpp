@@ -11,32 +11,6 @@ namespace worker {
 namespace {
 
 using policies::KeyTest;
-using Clause = std::vector<KeyTest>;
-
-/// A number matches however it is written: 0 and 0.0 are one.
-bool is_written(const sweep::Value& value, const std::string& word) {
-  if (const auto* text = std::get_if<std::string>(&value)) return *text == word;
-  if (const auto* flag = std::get_if<bool>(&value)) return word == (*flag ? "true" : "false");
-  double number = 0;
-  return std::from_chars(word.data(), word.data() + word.size(), number).ec == std::errc() &&
-         sweep::same_value(value, number);
-}
-
-bool passes(const KeyTest& test, const ValueOf& value_of) {
-  const sweep::Value* value = value_of(test.key);
-  const bool set = value != nullptr && *value != sweep::Value{std::string()};
-  if (test.kind == KeyTest::Kind::set) return set;
-  if (test.kind == KeyTest::Kind::unset) return !set;
-  const bool found =
-      value != nullptr && std::ranges::any_of(test.words, [&](const std::string& word) {
-        return is_written(*value, word);
-      });
-  return found == (test.kind == KeyTest::Kind::equals);
-}
-
-bool holds_by(const Clause& clause, const ValueOf& value_of) {
-  return std::ranges::any_of(clause, [&](const KeyTest& test) { return passes(test, value_of); });
-}
 
 std::string test_in_words(const KeyTest& test) {
   if (test.kind == KeyTest::Kind::set) return test.key + " is set";
@@ -46,18 +20,19 @@ std::string test_in_words(const KeyTest& test) {
 }
 
 template <class Number>
-sweep::Value number_in(const Key& row, const std::string& text) {
+sweep::Value number_in(const std::string& text) {
   Number number{};
   const char* end = text.data() + text.size();
   if (std::from_chars(text.data(), end, number).ptr != end)
-    throw std::logic_error(row.name + ": no number: " + text);
+    throw std::logic_error("a row of the key table has no number: " + text);
   return number;
 }
 
-sweep::Value value_in(const Key& row, const std::string& text) {
-  if (std::holds_alternative<Flag>(row.type)) return text == "true";
-  if (std::holds_alternative<Whole>(row.type)) return number_in<std::int64_t>(row, text);
-  if (std::holds_alternative<Real>(row.type)) return number_in<double>(row, text);
+/// The value that a row writes as this text.
+sweep::Value value_in(const KeyType& type, const std::string& text) {
+  if (std::holds_alternative<Flag>(type)) return text == "true";
+  if (std::holds_alternative<Whole>(type)) return number_in<std::int64_t>(text);
+  if (std::holds_alternative<Real>(type)) return number_in<double>(text);
   return text;
 }
 
@@ -129,36 +104,9 @@ std::vector<Key> rows_of_sweep() {
 
 }  // namespace
 
-bool holds(const Condition& condition, const ValueOf& value_of) {
-  return std::ranges::all_of(condition.clauses,
-                             [&](const Clause& clause) { return holds_by(clause, value_of); });
-}
-
-bool holds_beside(const std::string& key, const Condition& condition, const ValueOf& value_of) {
-  return std::ranges::all_of(condition.clauses, [&](const Clause& clause) {
-    return std::ranges::find(clause, key, &KeyTest::key) != clause.end() ||
-           holds_by(clause, value_of);
-  });
-}
-
-bool rules_out_backend(const Condition& condition, const std::string& backend) {
-  const sweep::Value value = backend;
-  return std::ranges::any_of(condition.clauses, [&](const Clause& clause) {
-    return std::ranges::all_of(clause, [](const KeyTest& test) { return test.key == "backend"; }) &&
-           !holds_by(clause, [&](const std::string&) { return &value; });
-  });
-}
-
-std::string reasons(const Condition& condition, const ValueOf& value_of) {
-  Condition that_hold = condition;
-  for (Clause& clause : that_hold.clauses)
-    std::erase_if(clause, [&](const KeyTest& test) { return !passes(test, value_of); });
-  return in_words(that_hold);
-}
-
 std::string in_words(const Condition& condition) {
   std::vector<std::string> all;
-  for (const Clause& clause : condition.clauses) {
+  for (const std::vector<KeyTest>& clause : condition.clauses) {
     std::vector<std::string> any;
     for (const KeyTest& test : clause) any.push_back(test_in_words(test));
     const bool in_brackets = any.size() > 1 && condition.clauses.size() > 1;
@@ -173,57 +121,112 @@ std::string Key::unit() const {
   return real != nullptr ? real->unit : "";
 }
 
+bool Key::is_path() const {
+  return std::holds_alternative<FilePath>(type) || std::holds_alternative<FolderPath>(type);
+}
+
+sweep::Value Key::checked(const sweep::Param& given) const {
+  if (std::holds_alternative<Flag>(type)) return sweep::as_boolean(name, given);
+  if (const auto* whole = std::get_if<Whole>(&type))
+    return sweep::as_integer(name, given, whole->min, whole->max);
+  if (const auto* real = std::get_if<Real>(&type))
+    return sweep::as_number(name, given, real->min, real->max);
+  const auto* choices = std::get_if<OneOf>(&type);
+  return choices != nullptr ? sweep::as_choice(name, given, choices->words)
+                            : sweep::as_text(name, given);
+}
+
 bool Key::identifies(const sweep::Value& value) const {
-  const bool is_path =
-      std::holds_alternative<FilePath>(type) || std::holds_alternative<FolderPath>(type);
-  return fallback.identifies && !is_path && !(neutral && sweep::same_value(*neutral, value));
+  return fallback.identifies && !is_path() && !(neutral && sweep::same_value(*neutral, value));
 }
 
 KeyTable::KeyTable(std::vector<Key> rows) : keys_(std::move(rows)) {
-  by_name_.max_load_factor(0.25F);  // each cell of a plan looks up a thousand names
-  for (std::size_t at = 0; at < keys_.size(); ++at) {
-    Key& key = keys_[at];
-    if (key.fallback.kind == Default::Kind::value) key.usual = value_in(key, key.fallback.text);
-    if (!key.fallback.neutral.empty()) key.neutral = value_in(key, key.fallback.neutral);
-    by_name_[key.name].push_back(at);
-  }
-  for (const auto& [name, at] : by_name_) names_.push_back(name);
+  for (const Key& key : keys_) names_.push_back(key.name);
   std::ranges::sort(names_);
+  names_.erase(std::ranges::unique(names_).begin(), names_.end());
+  numbers_.max_load_factor(0.25F);  // each cell of a plan looks up some hundred names
+  for (std::size_t number = 0; number < names_.size(); ++number) numbers_[names_[number]] = number;
+  rows_.resize(names_.size());
+  for (Key& key : keys_) {
+    if (key.fallback.kind == Default::Kind::value)
+      key.usual = value_in(key.type, key.fallback.text);
+    if (!key.fallback.neutral.empty()) key.neutral = value_in(key.type, key.fallback.neutral);
+    rows_[number_of(key.name)].push_back({&key, {}});
+  }
+  for (std::vector<Row>& of_name : rows_)
+    for (Row& row : of_name) row = row_of(*row.key);
 }
 
-const Key* KeyTable::counting(std::string_view name, const ValueOf& value_of) const {
-  const auto found = by_name_.find(name);
-  if (found == by_name_.end()) return nullptr;
-  for (const std::size_t at : found->second)
-    if (holds(keys_[at].where, value_of)) return &keys_[at];
-  return nullptr;
+KeyTable::Row KeyTable::row_of(const Key& key) const {
+  Row row{&key, {}};
+  for (const std::vector<KeyTest>& any : key.where.clauses) {
+    Clause& clause = row.where.emplace_back();
+    for (const KeyTest& each : any) {
+      Test& test = clause.emplace_back(
+          Test{&each, each.key == "backend" ? backend() : number_of(each.key), {}});
+      if (test.number == kUnknown)
+        throw std::logic_error(key.name + " depends on an unknown key: " + each.key);
+      const KeyType type = test.number == backend() ? AnyText{} : first_row(test.number).type;
+      for (const std::string& word : each.words) test.values.push_back(value_in(type, word));
+    }
+  }
+  return row;
 }
 
-bool KeyTable::may_count(const std::string& name, const ValueOf& value_of) const {
-  const auto found = by_name_.find(name);
-  return found == by_name_.end() || std::ranges::any_of(found->second, [&](std::size_t at) {
-           return holds_beside(name, keys_[at].where, value_of);
+bool KeyTable::Test::passes(const sweep::Value* value) const {
+  const bool set = value != nullptr && *value != sweep::Value{std::string()};
+  if (test->kind == KeyTest::Kind::set) return set;
+  if (test->kind == KeyTest::Kind::unset) return !set;
+  const bool found = value != nullptr && std::ranges::any_of(values, [&](const auto& each) {
+                       return sweep::same_value(each, *value);
+                     });
+  return found == (test->kind == KeyTest::Kind::equals);
+}
+
+std::string KeyTable::reasons(const Key& key, const ValueOf& value_of) const {
+  Condition that_hold;
+  for (const Clause& clause : row_of(key).where) {
+    std::vector<KeyTest>& any = that_hold.clauses.emplace_back();
+    for (const Test& test : clause)
+      if (test.passes(value_of(test.number))) any.push_back(*test.test);
+  }
+  return in_words(that_hold);
+}
+
+bool KeyTable::may_count(std::string_view name, const ValueOf& value_of) const {
+  const std::size_t number = number_of(name);
+  return number == kUnknown || std::ranges::any_of(rows_[number], [&](const Row& row) {
+           return std::ranges::all_of(row.where, [&](const Clause& clause) {
+             return std::ranges::any_of(clause, [&](const Test& test) {
+               return test.number == number || test.passes(value_of(test.number));
+             });
+           });
          });
 }
 
-const sweep::Value* KeyTable::fallback(const std::string& name) const {
-  const auto found = by_name_.find(name);
-  if (found == by_name_.end() || found->second.size() > 1) return nullptr;
-  const Key& key = keys_[found->second.front()];
-  return key.usual ? &*key.usual : nullptr;
+const sweep::Value* KeyTable::fallback(std::string_view name) const {
+  const std::size_t number = number_of(name);
+  if (number == kUnknown || rows_[number].size() > 1 || !first_row(number).usual) return nullptr;
+  return &*first_row(number).usual;
 }
 
-bool KeyTable::has_no_effect_on(const std::string& backend, const std::string& name) const {
-  const auto found = by_name_.find(name);
-  return found != by_name_.end() && std::ranges::all_of(found->second, [&](std::size_t at) {
-           return rules_out_backend(keys_[at].where, backend);
+bool KeyTable::has_no_effect_on(const std::string& backend, std::string_view name) const {
+  const std::size_t number = number_of(name);
+  const sweep::Value value = backend;
+  const auto rules_it_out = [&](const Clause& clause) {
+    return std::ranges::all_of(clause, [&](const Test& test) {
+      return test.number == this->backend() && !test.passes(&value);
+    });
+  };
+  return number != kUnknown && std::ranges::all_of(rows_[number], [&](const Row& row) {
+           return std::ranges::any_of(row.where, rules_it_out);
          });
 }
 
-std::string KeyTable::where_in_words(const std::string& name) const {
+std::string KeyTable::where_in_words(std::string_view name) const {
   std::string all;
-  for (const std::size_t at : by_name_.at(name)) {
-    const std::string words = in_words(keys_[at].where);
+  for (const Row& row : rows_[number_of(name)]) {
+    const std::string words = in_words(row.key->where);
     if (words.empty()) return {};
     all += (all.empty() ? "" : "; or ") + words;
   }

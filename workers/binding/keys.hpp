@@ -20,22 +20,13 @@ namespace worker {
 
 using policies::Condition;
 
-/// The value under a key, its default included; null where it has none.
-using ValueOf = std::function<const sweep::Value*(const std::string& key)>;
-
-bool holds(const Condition& condition, const ValueOf& value_of);
-/// Ignores the clauses that look at `key` itself.
-bool holds_beside(const std::string& key, const Condition& condition, const ValueOf& value_of);
-/// Whether clauses about the backend alone rule this one out.
-bool rules_out_backend(const Condition& condition, const std::string& backend);
 /// "policy.retention is pin or infercept and engine.emulate is not set"; empty where the key always
 /// counts.
 std::string in_words(const Condition& condition);
-/// The tests of a condition that hold, in words.
-std::string reasons(const Condition& condition, const ValueOf& value_of);
 
-/// Puts a key's value where an experiment has it.
-using Store = void (*)(ExperimentConfig& config, const sweep::Value& value);
+/// Puts a key's value where an experiment has it. May throw engine::InputError: what is wrong with
+/// the value, without its key.
+using Store = std::function<void(ExperimentConfig& config, const sweep::Value& value)>;
 
 // What a key holds.
 struct Flag {};
@@ -90,7 +81,6 @@ inline const Condition kAlways;
 
 /// Hashes names by their length and the eight bytes at each end, in which they differ.
 struct NameHash {
-  using is_transparent = void;
   std::size_t operator()(std::string_view name) const noexcept {
     std::uint64_t head = 0, tail = 0;
     const std::size_t bytes = std::min(name.size(), sizeof head);
@@ -112,40 +102,84 @@ struct Key {
   Store store = nullptr;  // null: binding takes the key by itself
 
   std::string unit() const;
+  bool is_path() const;
   /// The default and the neutral value, where they are values; the table reads them.
   std::optional<sweep::Value> usual{}, neutral{};
+  /// The value given, if the key allows it. Throws sweep::SpecError.
+  sweep::Value checked(const sweep::Param& given) const;
   /// What enters the identity, where the row counts.
   bool identifies(const sweep::Value& value) const;
 };
 
-/// Every key that a sweep file may set.
+/// Every key that a sweep file may set. Names are numbered in alphabetical order, and behind them
+/// stands the backend, at which conditions look as at a key.
 class KeyTable {
  public:
+  /// Of a name or the backend; null where it has no value.
+  using ValueOf = std::function<const sweep::Value*(std::size_t number)>;
+  static constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
+
   explicit KeyTable(std::vector<Key> rows);
+  KeyTable(KeyTable&&) = default;
 
   /// In the order of the documentation.
   const std::vector<Key>& keys() const { return keys_; }
   /// Each name once, sorted.
   const std::vector<std::string>& names() const { return names_; }
-  bool has(const std::string& name) const { return by_name_.contains(name); }
+  std::size_t backend() const { return names_.size(); }
+  std::size_t number_of(std::string_view name) const {
+    const auto found = numbers_.find(name);
+    return found == numbers_.end() ? kUnknown : found->second;
+  }
+  bool has(std::string_view name) const { return number_of(name) != kUnknown; }
 
-  /// The row of `name` whose condition holds; null where none does.
-  const Key* counting(std::string_view name, const ValueOf& value_of) const;
-  /// The first row of `name`, which must be known.
-  const Key& first_row(const std::string& name) const { return keys_[by_name_.at(name).front()]; }
+  /// The first row of a name.
+  const Key& first_row(std::size_t number) const { return *rows_[number].front().key; }
+  /// The row of a name whose condition holds; null where none does.
+  template <class Values>
+  const Key* counting(std::size_t number, const Values& value_of) const {
+    for (const Row& row : rows_[number])
+      if (row.holds(value_of)) return row.key;
+    return nullptr;
+  }
+  /// The tests of a row's condition that hold, in words.
+  std::string reasons(const Key& key, const ValueOf& value_of) const;
   /// Whether some row of `name` counts, whatever its own value is; true for unknown names.
-  bool may_count(const std::string& name, const ValueOf& value_of) const;
+  bool may_count(std::string_view name, const ValueOf& value_of) const;
   /// The default of `name`; null where no value says it, or not the same one in every row.
-  const sweep::Value* fallback(const std::string& name) const;
+  const sweep::Value* fallback(std::string_view name) const;
   /// Whether `backend` makes nothing of the key, whatever else is set.
-  bool has_no_effect_on(const std::string& backend, const std::string& name) const;
+  bool has_no_effect_on(const std::string& backend, std::string_view name) const;
   /// Where the key counts, over all its rows; empty: always.
-  std::string where_in_words(const std::string& name) const;
+  std::string where_in_words(std::string_view name) const;
 
  private:
+  struct Test {
+    const policies::KeyTest* test;
+    std::size_t number;
+    std::vector<sweep::Value> values;  // of its words
+
+    bool passes(const sweep::Value* value) const;
+  };
+  using Clause = std::vector<Test>;
+  struct Row {
+    const Key* key;
+    std::vector<Clause> where;
+
+    template <class Values>
+    bool holds(const Values& value_of) const {
+      return std::ranges::all_of(where, [&](const Clause& clause) {
+        return std::ranges::any_of(
+            clause, [&](const Test& test) { return test.passes(value_of(test.number)); });
+      });
+    }
+  };
+  Row row_of(const Key& key) const;
+
   std::vector<Key> keys_;
   std::vector<std::string> names_;
-  std::unordered_map<std::string, std::vector<std::size_t>, NameHash, std::equal_to<>> by_name_;
+  std::unordered_map<std::string_view, std::size_t, NameHash> numbers_;
+  std::vector<std::vector<Row>> rows_;  // by number
 };
 
 /// The rows of kvsweep's own table.

@@ -35,13 +35,15 @@ std::vector<Key> rows_of_hardware() {
       {"sim.server", AnyText{}, neutral("none"), is("backend", {"sim"}),
        "A server whose steps the cost model measured follows in place of this engine's, and whose "
        "connector policy.tier offload is: its name in the card's profile, as vllm 0.26."},
-      {"sim.link", OneOf{{"card", "infinite"}}, neutral("card"), kOnSimulatedTier,
-       "Bandwidth of the host link: that of the card's profile, or infinite, so that copies take "
-       "no time.",
-       [](C& config, const Value& value) { config.link.infinite = is_word(value, "infinite"); }},
+      word_row(
+          "sim.link", neutral("card"), kOnSimulatedTier,
+          "Bandwidth of the host link: that of the card's profile, or infinite, so that copies "
+          "take no time.",
+          +[](C& config) -> bool& { return config.link.infinite; },
+          {{"card", false}, {"infinite", true}}),
       {"sim.block_copy_us", Real{0, 1e6, "us"}, neutral("0"), kOnSimulatedTier,
        "Time that each copied block takes beyond its bytes over the link.",
-       to<&C::link, &HostLink::block_us>},
+       to<&C::link, &backends::LinkModel::block_us>},
       {"sim.fixed_scale", Real{0.1, 10}, neutral("1"), is("backend", {"sim"}),
        "Factor on the constants of a step's time that do not grow with its tokens: intercepts and "
        "launches."},
@@ -53,22 +55,33 @@ std::vector<Key> rows_of_hardware() {
   };
 }
 
+using Log = backends::AccessLogOptions;
+template <auto member>
+void in_log(C& config, const Value& value) {
+  assign((*config.access_log).*member, value);
+}
+
 std::vector<Key> rows_of_records() {
   return {
       {"record.access_log", Flag{}, neutral("false"), kAlways,
        "Records every access of attention to the KV cache (docs/results.md); needs backend cpu "
-       "or cuda."},
+       "or cuda.",
+       [](C& config, const Value& value) {
+         if (std::get<bool>(value)) config.access_log.emplace();
+       }},
       {"record.access_layers", AnyText{}, value("0"), kWhereLogged,
-       "Layers whose accesses are recorded, as \"0,4-7\" or \"all\"."},
+       "Layers whose accesses are recorded, as \"0,4-7\" or \"all\".", in_log<&Log::layers>},
       {"record.access_heads", AnyText{}, value("all"), kWhereLogged,
-       "KV heads whose accesses are recorded, in the same form."},
+       "KV heads whose accesses are recorded, in the same form.", in_log<&Log::heads>},
       {"record.access_steps", AnyText{}, value("all"), kWhereLogged,
-       "Engine steps whose accesses are recorded, in the same form."},
+       "Engine steps whose accesses are recorded, in the same form.", in_log<&Log::steps>},
       {"record.access_max_records", Whole{1, std::int64_t{1} << 40, "records"}, value("20000000"),
-       kWhereLogged, "Logging stops before the step that would exceed this number of records."},
+       kWhereLogged, "Logging stops before the step that would exceed this number of records.",
+       in_log<&Log::max_records>},
       {"record.access_fence_writes", Flag{}, value("false"), kWhereLogged,
        "Times a memory fence behind each write, so that durations of writes include reaching "
-       "memory; it slows what is measured."},
+       "memory; it slows what is measured.",
+       in_log<&Log::fence_writes>},
   };
 }
 

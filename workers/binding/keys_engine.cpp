@@ -7,7 +7,7 @@ constexpr std::int64_t kMostTokens = std::int64_t{1} << 40;
 
 using S = engine::SchedulerConfig;
 template <auto member>
-constexpr Store in_scheduler = to<&C::engine, &E::scheduler, member>;
+constexpr auto in_scheduler = to<&C::engine, &E::scheduler, member>;
 
 std::vector<Key> rows_of_scheduler() {
   return {
@@ -112,13 +112,12 @@ std::vector<Key> rows_of_forward() {
        "Keeps checksums of blocks, poisons fresh blocks and makes a NaN an error that names step "
        "and layer.",
        in_model<&Transformer::checks>},
-      {"engine.prefill_attention", OneOf{{"paged", "contiguous"}}, value("paged"),
-       is("backend", {"cuda"}),
-       "Attention of a prefill reads K and V from KV blocks, or for whole prompts where the "
-       "projection wrote them.",
-       [](C& config, const Value& value) {
-         config.transformer->contiguous_prefill = is_word(value, "contiguous");
-       }},
+      word_row(
+          "engine.prefill_attention", value("paged"), is("backend", {"cuda"}),
+          "Attention of a prefill reads K and V from KV blocks, or for whole prompts where the "
+          "projection wrote them.",
+          +[](C& config) -> bool& { return config.transformer->contiguous_prefill; },
+          {{"paged", false}, {"contiguous", true}}),
   };
 }
 

@@ -31,18 +31,19 @@ const Condition kWhereWrong =
 const Condition kWhereOutliers = is_not("policy.error_outliers", "0") && kWhereTold;
 
 template <auto... path>
-constexpr Store in_pins = to<&C::policy, &P::pins, path...>;
+constexpr auto in_pins = to<&C::policy, &P::pins, path...>;
 template <auto... path>
-constexpr Store in_estimator = to<&C::policy, &P::estimator, path...>;
+constexpr auto in_estimator = to<&C::policy, &P::estimator, path...>;
 template <auto... path>
-constexpr Store in_admission = to<&C::policy, &P::admission, path...>;
+constexpr auto in_admission = to<&C::policy, &P::admission, path...>;
 template <auto... path>
-constexpr Store in_plugin = to<&C::policy, &P::plugin, path...>;
+constexpr auto in_plugin = to<&C::policy, &P::plugin, path...>;
 using Pins = engine::PinRules;
+using Victim = engine::PressureVictim;
 using policies::AdmissionConfig, policies::EstimatorConfig, policies::PluginConfig;
 using Error = policies::EstimatorError;
 template <auto member>
-constexpr Store off_by = in_estimator<&EstimatorConfig::error, member>;
+constexpr auto off_by = in_estimator<&EstimatorConfig::error, member>;
 
 std::vector<Key> rows_of_order() {
   return {
@@ -147,15 +148,11 @@ std::vector<Key> rows_of_retention() {
        "blocks are pinned, as far as there is room; below 1 the figures pins_accepted, "
        "pins_clipped and pins_refused say how often.",
        in_pins<&Pins::most_of_pool>},
-      {"policy.pressure_victim", OneOf{{"latest_job", "latest_deadline"}}, value("latest_job"),
-       kWhereKept,
-       "Which pin is released where nothing else can run: that of the job that came last, or the "
-       "one with the longest time left.",
-       [](C& config, const Value& value) {
-         using Victim = engine::PressureVictim;
-         config.policy.pins.pressure_victim =
-             is_word(value, "latest_job") ? Victim::latest_job : Victim::latest_deadline;
-       }},
+      word_row("policy.pressure_victim", value("latest_job"), kWhereKept,
+               "Which pin is released where nothing else can run: that of the job that came last, "
+               "or the one with the longest time left.",
+               +[](C& config) -> Victim& { return config.policy.pins.pressure_victim; },
+               {{"latest_job", Victim::latest_job}, {"latest_deadline", Victim::latest_deadline}}),
   };
 }
 
@@ -212,13 +209,17 @@ std::vector<Key> rows_of_rules() {
       type = OneOf{{words.begin(), words.end()}};
       fallback = words.front();
     }
+    Store check = nullptr;
     if (parameter.check_text != nullptr) {
       type = AnyText{};
       fallback.clear();
+      check = [check_text = parameter.check_text](C&, const Value& value) {
+        check_text(std::get<std::string>(value));
+      };
     }
     rows.push_back({std::string("policy.") + parameter.name, type,
                     Default{Default::Kind::value, fallback, parameter.neutral}, where,
-                    parameter.says});
+                    parameter.says, check});
   }
   return rows;
 }

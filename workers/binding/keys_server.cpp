@@ -1,5 +1,3 @@
-#include <algorithm>
-
 #include "workers/binding/key_rows.hpp"
 
 namespace worker {
@@ -13,25 +11,19 @@ void in_server(C& config, const Value& value) {
 }
 
 using Server = server::ServerConfig;
-
-/// Stores what stands for a word, in the order of an enumeration from 0.
-template <auto member>
-void word_in_server(C& config, const Value& value, std::initializer_list<const char*> words) {
-  auto& field = (*config.server).*member;
-  const auto at =
-      std::ranges::find_if(words, [&](const char* each) { return is_word(value, each); });
-  field = static_cast<std::remove_reference_t<decltype(field)>>(at - words.begin());
-}
+using server::Chain, server::Kind, server::Reset;
 
 std::vector<Key> rows_of_start() {
   return {
-      {"server.kind", OneOf{{"vllm", "sglang", "llamacpp", "openai"}}, required(), kOnServer,
-       "What the server speaks; openai is what all servers of the OpenAI API have in common "
-       "(docs/servers.md).",
-       [](C& config, const Value& value) {
-         in_server<&Server::kind_name>(config, value);
-         word_in_server<&Server::kind>(config, value, {"openai", "vllm", "sglang", "llamacpp"});
-       }},
+      word_row(
+          "server.kind", required(), kOnServer,
+          "What the server speaks; openai is what all servers of the OpenAI API have in common "
+          "(docs/servers.md).",
+          +[](C& config) -> Kind& { return config.server->kind; },
+          {{"vllm", Kind::vllm},
+           {"sglang", Kind::sglang},
+           {"llamacpp", Kind::llamacpp},
+           {"openai", Kind::openai}}),
       {"server.profile", AnyText{}, no_identity(optional("the server as [server] describes it")),
        kOnServer,
        "Which of the tables [server.profile.NAME] the server is started by; takes the place of "
@@ -64,22 +56,23 @@ std::vector<Key> rows_of_start() {
 
 std::vector<Key> rows_of_use() {
   return {
-      {"server.chain", OneOf{{"recorded", "generated", "forced"}}, value("recorded"), kOnServer,
-       "What the next turn's prompt continues: the recorded answer, the one that the server "
-       "generated, or the recorded one that it was made to generate (llamacpp, vllm).",
-       [](C& config, const Value& value) {
-         word_in_server<&Server::chain>(config, value, {"recorded", "generated", "forced"});
-       }},
+      word_row(
+          "server.chain", value("recorded"), kOnServer,
+          "What the next turn's prompt continues: the recorded answer, the one that the server "
+          "generated, or the recorded one that it was made to generate (llamacpp, vllm).",
+          +[](C& config) -> Chain& { return config.server->chain; },
+          {{"recorded", Chain::recorded},
+           {"generated", Chain::generated},
+           {"forced", Chain::forced}}),
       {"server.match", Flag{}, neutral("false"), kOnServer,
        "Gives the server the sizes engine.kv_tokens, block_size, max_num_seqs, "
        "max_num_batched_tokens and max_model_len by flags of its kind behind server.command, and "
        "refuses a server that reports others."},
-      {"server.reset", OneOf{{"auto", "restart", "none"}}, neutral("auto"), kOnServer,
-       "How the server's caches are emptied between cells: by its own reset, which a probe checks, "
-       "or else a restart; always by a restart; not at all.",
-       [](C& config, const Value& value) {
-         word_in_server<&Server::reset>(config, value, {"auto", "restart", "none"});
-       }},
+      word_row("server.reset", neutral("auto"), kOnServer,
+               "How the server's caches are emptied between cells: by its own reset, which a probe "
+               "checks, or else a restart; always by a restart; not at all.",
+               +[](C& config) -> Reset& { return config.server->reset; },
+               {{"auto", Reset::automatic}, {"restart", Reset::restart}, {"none", Reset::none}}),
       {"server.steps", Flag{}, neutral("false"), kOnServer,
        "Starts vllm with a scheduler class that writes its steps, and stores them as /steps and "
        "/sched; the server needs analysis/python (docs/servers.md#steps).",

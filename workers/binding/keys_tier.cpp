@@ -15,8 +15,11 @@ const Condition kWhereVllm =
 const Condition kWhereLmcache = is("policy.tier", {"lmcache"});
 
 using T = engine::TierConfig;
+using Memory = backends::LinkMemory;
+using Mode = engine::StoreMode;
 template <auto member>
-constexpr Store in_tier = to<&C::engine, &E::tier, member>;
+constexpr auto in_tier = to<&C::engine, &E::tier, member>;
+Mode& store_mode(C& config) { return config.engine.tier.store_mode; }
 
 std::vector<Key> rows_of_host_memory() {
   return {
@@ -24,16 +27,15 @@ std::vector<Key> rows_of_host_memory() {
        "Host memory of the tier; an axis of it collapses to one cell for policies without a tier."},
       {"engine.host_kv_tokens", Whole{1, kMostOf32Bits, "tokens"}, optional("dram_gib says it"),
        kWhereHostTier, "Host memory of the tier by the KV that it holds, in place of dram_gib."},
-      {"policy.host_memory", OneOf{{"pinned", "pageable"}}, value("pinned"), kWhereHostTier,
-       "Whether the tier's host memory is page-locked; copies from pageable memory are slower.",
-       [](C& config, const Value& value) {
-         using Memory = backends::LinkMemory;
-         config.link.memory = is_word(value, "pinned") ? Memory::pinned : Memory::pageable;
-       }},
+      word_row("policy.host_memory", value("pinned"), kWhereHostTier,
+               "Whether the tier's host memory is page-locked; copies from pageable memory are "
+               "slower.",
+               +[](C& config) -> Memory& { return config.host_memory; },
+               {{"pinned", Memory::pinned}, {"pageable", Memory::pageable}}),
       {"policy.duplex", Flag{}, neutral("true"), kWhereHostTier,
        "Whether stores and loads share the host link at once, each at full speed, or take turns; "
        "true on cuda.",
-       to<&C::link, &HostLink::duplex>},
+       to<&C::link, &backends::LinkModel::duplex>},
   };
 }
 
@@ -42,23 +44,16 @@ std::vector<Key> rows_of_tiers() {
       {"policy.tier", OneOf{{"none", "offload", "lmcache"}}, value("none"), kAlways,
        "Where KV goes beyond the GPU: nowhere, to host memory block by block, or to host memory in "
        "LMCache's chunks."},
-      {"policy.store", OneOf{{"eager", "lazy", "second_turn"}}, value("eager"), kWhereOlder,
-       "Stores every full block (eager), only blocks that are about to be evicted (lazy), or only "
-       "blocks that another turn has found (second_turn, HiCache's write_through_selective).",
-       [](C& config, const Value& value) {
-         using Mode = engine::StoreMode;
-         config.engine.tier.store_mode = meant<Mode>(
-             value,
-             {{"eager", Mode::all}, {"lazy", Mode::lazy}, {"second_turn", Mode::second_turn}});
-       }},
-      {"policy.store", OneOf{{"prompt", "all"}}, value("prompt"), kWhereVllm,
-       "Stores the full blocks of prompts alone, as vLLM does by default, or those with generated "
-       "tokens, too.",
-       [](C& config, const Value& value) {
-         using Mode = engine::StoreMode;
-         config.engine.tier.store_mode =
-             meant<Mode>(value, {{"prompt", Mode::prompt}, {"all", Mode::all}});
-       }},
+      word_row("policy.store", value("eager"), kWhereOlder,
+               "Stores every full block (eager), only blocks that are about to be evicted (lazy), "
+               "or only blocks that another turn has found (second_turn, HiCache's "
+               "write_through_selective).",
+               store_mode,
+               {{"eager", Mode::all}, {"lazy", Mode::lazy}, {"second_turn", Mode::second_turn}}),
+      word_row("policy.store", value("prompt"), kWhereVllm,
+               "Stores the full blocks of prompts alone, as vLLM does by default, or those with "
+               "generated tokens, too.",
+               store_mode, {{"prompt", Mode::prompt}, {"all", Mode::all}}),
       {"policy.tail_store", Flag{}, value("true"), kWhereOlder,
        "Also stores what a turn has not stored when it ends.", in_tier<&T::tail_store>},
       {"policy.connector_cost_s", Real{0, 10, "s"}, neutral("0"), kWhereOffload,

@@ -22,8 +22,11 @@ using Fixed = workload::FixedSizes;
 using Zipf = workload::ZipfSizes;
 using Size = workload::RequestSize;
 using Rules = workload::PlayRules;
+using Arrivals = ArrivalConfig::Kind;
+using Order = workload::JobOrder;
+using workload::Pacing, workload::TooLong;
 template <auto member>
-constexpr Store in_arrivals = to<&C::workload, &W::arrivals, member>;
+constexpr auto in_arrivals = to<&C::workload, &W::arrivals, member>;
 
 workload::PlayRules& played(C& config) {
   return std::get<RecordedTrace>(config.workload.content).rules;
@@ -52,6 +55,9 @@ void sizes(C& config, const Value& value) {
 
 void set_kind(C& config, const Value& value) {
   auto& content = config.workload.content;
+  const auto is_word = [](const Value& found, const char* word) {
+    return std::get<std::string>(found) == word;
+  };
   const auto listed = [&](auto sizes) { content = List{.sizes = std::move(sizes)}; };
   if (is_word(value, "swe_smith_like")) content = Swe();
   if (is_word(value, "agent8")) content = Eight();
@@ -91,13 +97,20 @@ std::vector<Key> rows_of_arrivals() {
        "What is replayed: generated coding agents, an eight-turn agent, what was recorded "
        "elsewhere (docs/traces.md), or lists of single requests.",
        set_kind},
-      {"workload.arrivals", OneOf{{"poisson", "closed", "live", "trace", "recorded"}},
-       computed("closed for fixed, zipf, pair and lengths, live for the preset agentx, recorded "
-                "for a trace with times of arrival where jps is not given, otherwise poisson"),
-       kAlways,
-       "How jobs arrive: at random with the rate jps, all at once, workload.live of them and "
-       "another whenever one ends, at the times of a file, or at those of the trace that is "
-       "replayed."},
+      word_row("workload.arrivals",
+               computed("closed for fixed, zipf, pair and lengths, live for the preset agentx, "
+                        "recorded for a trace with times of arrival where jps is not given, "
+                        "otherwise poisson"),
+               kAlways,
+               "How jobs arrive: at random with the rate jps, all at once, workload.live of them "
+               "and another whenever one ends, at the times of a file, or at those of the trace "
+               "that is replayed.",
+               +[](C& config) -> Arrivals& { return config.workload.arrivals.kind; },
+               {{"poisson", Arrivals::poisson},
+                {"closed", Arrivals::closed},
+                {"live", Arrivals::closed},
+                {"trace", Arrivals::trace},
+                {"recorded", Arrivals::recorded}}),
       {"workload.live", Whole{1, 100'000, "jobs"}, required(), is("workload.arrivals", {"live"}),
        "Jobs in progress: the next begins when one ends.", in_arrivals<&ArrivalConfig::most_live>},
       {"jps", Real{1e-6, 1e6, "jobs/s"}, required(), is("workload.arrivals", {"poisson"}),
@@ -157,13 +170,9 @@ std::vector<Key> rows_of_recordings() {
        "File of request lengths: prompt and output, one request a line."},
       {"workload.path", FilePath{}, required(), kTraced,
        "A trace, plain or .gz; python3 -m kvsweep.traces makes one of what others recorded."},
-      {"workload.order", OneOf{{"file", "id", "shuffled"}}, value("file"), kTraced,
-       "Order in which recorded jobs are taken.",
-       [](C& config, const Value& value) {
-         using Order = workload::JobOrder;
-         played(config).order = meant<Order>(
-             value, {{"file", Order::file}, {"id", Order::id}, {"shuffled", Order::shuffled}});
-       }},
+      word_row("workload.order", value("file"), kTraced, "Order in which recorded jobs are taken.",
+               +[](C& config) -> Order& { return played(config).order; },
+               {{"file", Order::file}, {"id", Order::id}, {"shuffled", Order::shuffled}}),
       {"workload.preset", OneOf{{"none", "agentx"}}, neutral("none"), kTraced,
        "Defaults of the keys of traces: those of the AgentX benchmark, or ours."},
   };
@@ -171,17 +180,16 @@ std::vector<Key> rows_of_recordings() {
 
 std::vector<Key> rows_of_replays() {
   return {
-      {"workload.pacing", OneOf{{"think", "recorded", "end_to_start"}},
-       computed("end_to_start for the preset agentx, otherwise think"), kTraced,
-       "When a turn starts after what it waits for: after the client's recorded time, as long "
-       "after the start of the turn before as it did, or after the recorded server's idle time. "
-       "Turns of which the trace does not say that start after another of these that it says.",
-       [](C& config, const Value& value) {
-         using Pacing = workload::Pacing;
-         played(config).pacing = meant<Pacing>(value, {{"think", Pacing::think},
-                                                       {"recorded", Pacing::recorded},
-                                                       {"end_to_start", Pacing::end_to_start}});
-       }},
+      word_row("workload.pacing", computed("end_to_start for the preset agentx, otherwise think"),
+               kTraced,
+               "When a turn starts after what it waits for: after the client's recorded time, as "
+               "long after the start of the turn before as it did, or after the recorded server's "
+               "idle time. Turns of which the trace does not say that start after another of these "
+               "that it says.",
+               +[](C& config) -> Pacing& { return played(config).pacing; },
+               {{"think", Pacing::think},
+                {"recorded", Pacing::recorded},
+                {"end_to_start", Pacing::end_to_start}}),
       {"workload.gap_cap_s", Real{0, 1e9, "s"}, optional("no cap, or 10 s for the preset agentx"),
        kTraced, "Longest time before a turn; longer recorded ones are cut to it.",
        play<&Rules::gap_cap_s>},
@@ -189,20 +197,16 @@ std::vector<Key> rows_of_replays() {
        "Time before turns of which the trace does not say it.", play<&Rules::unrecorded_gap_s>},
       {"workload.time_scale", Real{1e-6, 1e6}, neutral("1"), kTraced,
        "Factor on all recorded times, before the cap.", play<&Rules::time_scale>},
-      {"workload.too_long", OneOf{{"drop", "cut"}}, value("drop"), kTraced,
-       "What happens to a session with a turn that does not fit: it is left out, or its agent ends "
-       "before that turn.",
-       [](C& config, const Value& value) {
-         using TooLong = workload::TooLong;
-         played(config).too_long = is_word(value, "cut") ? TooLong::cut : TooLong::drop;
-       }},
-      {"workload.start", OneOf{{"beginning", "random"}},
-       computed("beginning, or random for the preset agentx"), kTraced,
-       "Where a session begins: at its first turn, or at a random one behind a turn of one token "
-       "that computes the prefix.",
-       [](C& config, const Value& value) {
-         played(config).random_start = is_word(value, "random");
-       }},
+      word_row("workload.too_long", value("drop"), kTraced,
+               "What happens to a session with a turn that does not fit: it is left out, or its "
+               "agent ends before that turn.",
+               +[](C& config) -> TooLong& { return played(config).too_long; },
+               {{"drop", TooLong::drop}, {"cut", TooLong::cut}}),
+      word_row("workload.start", computed("beginning, or random for the preset agentx"), kTraced,
+               "Where a session begins: at its first turn, or at a random one behind a turn of one "
+               "token that computes the prefix.",
+               +[](C& config) -> bool& { return played(config).random_start; },
+               {{"beginning", false}, {"random", true}}),
       {"workload.window_turns", Whole{1, kMostOf32Bits, "turns"},
        optional("up to the session's last"), kTraced,
        "Most turns of a session's root, from its start on.", play<&Rules::turns>},
@@ -228,7 +232,12 @@ std::vector<Key> rows_of_request_lists() {
       {"workload.output", Whole{1, kMostRequestTokens, "tokens"}, value("1"), kFixed,
        "Output of each request.", sizes<&Fixed::size, &Size::output_tokens>},
       {"workload.requests", AnyText{}, required(), is("workload.kind", {"pair"}),
-       "Prompt and output of each request, as \"430+1024 3600+496\"."},
+       "Prompt and output of each request, as \"430+1024 3600+496\".",
+       [](C& config, const Value& value) {
+         auto& sizes = std::get<List>(config.workload.content).sizes;
+         std::get<workload::ListedSizes>(sizes).sizes =
+             workload::parse_sizes(std::get<std::string>(value));
+       }},
   };
 }
 

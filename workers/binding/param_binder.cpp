@@ -28,102 +28,147 @@ bool has_value(const Key& key) {
 
 }  // namespace
 
-bool ParamBinder::is_bound_here(const std::string& key) const {
-  return !on_server_ || key == "jps" || key.starts_with("workload.") || key.starts_with("server.");
+ParamBinder::ParamBinder(const sweep::ParamMap& params, const std::string& document,
+                         const KeyTable& table)
+    : ParamBinder(document, table) {
+  for (const auto& [key, param] : params) give(key, param);
 }
 
-const sweep::Value* ParamBinder::value_of(const std::string& key) {
-  if (backend_ != nullptr && key == "backend") return backend_;
-  const auto find = [&]() -> const sweep::Value* {
-    const auto found = values_.find(key);
-    return found != values_.end() ? &found->second : nullptr;
-  };
-  if (const sweep::Value* value = find()) return value;
-  const auto fact = facts_.find(key);
-  if (fact != facts_.end()) return &fact->second;
+void ParamBinder::give(const std::string& key, const sweep::Param& param) {
+  const std::size_t number = table_.number_of(key);
+  if (number == KeyTable::kUnknown)
+    free_.emplace(key, &param);
+  else if (slots_[number].given == nullptr)
+    slots_[number].given = &param;
+}
+
+std::size_t ParamBinder::number_of(std::string_view key) const {
+  const std::size_t number = table_.number_of(key);
+  if (number == KeyTable::kUnknown) throw std::logic_error("no key: " + std::string(key));
+  return number;
+}
+
+const sweep::Param* ParamBinder::given(const std::string& key) const {
+  const std::size_t number = table_.number_of(key);
+  if (number != KeyTable::kUnknown) return slots_[number].given;
+  const auto found = free_.find(key);
+  return found == free_.end() ? nullptr : found->second;
+}
+
+sweep::Location ParamBinder::where(const std::string& key) const {
+  const sweep::Param* param = given(key);
+  return param == nullptr ? sweep::Location{document_, 0, 0} : param->where;
+}
+
+const sweep::Value& ParamBinder::free(const std::string& key) {
+  const std::size_t number = table_.number_of(key);
+  if (number != KeyTable::kUnknown)
+    slots_[number].asked = true;
+  else
+    free_asked_.insert(key);
+  return given(key)->value;
+}
+
+bool ParamBinder::asked(const std::string& key) const {
+  const std::size_t number = table_.number_of(key);
+  return number != KeyTable::kUnknown ? slots_[number].asked : free_asked_.contains(key);
+}
+
+bool ParamBinder::is_bound_here(std::size_t number) const {
+  const std::string& key = table_.names()[number];
+  return config.backend != "server" || key == "jps" || key.starts_with("workload.") ||
+         key.starts_with("server.");
+}
+
+const sweep::Value* ParamBinder::value_of(std::size_t number) {
+  if (number == table_.backend()) return backend_;
+  const Slot& slot = slots_[number];
+  if (slot.value) return &*slot.value;
   // A condition may look at its own key, or two at each other's: the first to be taken counts.
-  if (!table_.has(key) || taken_.contains(key) || !is_bound_here(key)) return nullptr;
-  const Key& row = table_.first_row(key);
-  const bool is_path =
-      std::holds_alternative<FilePath>(row.type) || std::holds_alternative<FolderPath>(row.type);
-  if (is_path || row.fallback.kind == Default::Kind::computed) return nullptr;
-  take_value(key, nullptr);
-  return find();
+  if (slot.taken || !is_bound_here(number)) return nullptr;
+  const Key& row = table_.first_row(number);
+  if (row.is_path() || row.fallback.kind == Default::Kind::computed) return nullptr;
+  take_value(number, nullptr);
+  return slot.value ? &*slot.value : nullptr;
 }
 
-const Key* ParamBinder::counting(std::string_view key) {
-  return table_.counting(key, [this](const std::string& other) { return value_of(other); });
+/// Throws when the row that counts must be given and is not.
+void ParamBinder::require_row(const Key& row) {
+  const std::string where =
+      table_.reasons(row, [this](std::size_t other) { return value_of(other); });
+  require(row.name, where.empty() ? "" : "; it must be given where " + where);
 }
 
-/// The row that counts, and otherwise the first. Throws when one counts that must be given and is
-/// not.
-const Key& ParamBinder::row_of(const std::string& key, const Key* counts) {
-  if (counts == nullptr) return table_.first_row(key);
-  if (counts->fallback.kind == Default::Kind::required && !has(key)) {
-    const std::string where =
-        reasons(counts->where, [this](const std::string& other) { return value_of(other); });
-    require(key, where.empty() ? "" : "; it must be given where " + where);
-  }
-  return *counts;
+const sweep::Value& ParamBinder::take_value(std::size_t number, const sweep::Value* computed) {
+  slots_[number].taken = true;
+  return take_row(number, counting(number), computed);
 }
 
-sweep::Value ParamBinder::read(const Key& key, const sweep::Value& usual) {
-  const std::string& name = key.name;
-  if (std::holds_alternative<Flag>(key.type)) return reader_.boolean(name, std::get<bool>(usual));
-  if (const auto* whole = std::get_if<Whole>(&key.type))
-    return reader_.integer(name, std::get<std::int64_t>(usual), whole->min, whole->max);
-  if (const auto* real = std::get_if<Real>(&key.type))
-    return reader_.number(name, std::get<double>(usual), real->min, real->max);
-  const auto* choices = std::get_if<OneOf>(&key.type);
-  const std::string& text = std::get<std::string>(usual);
-  return choices != nullptr ? reader_.choice(name, text, choices->words) : reader_.text(name, text);
-}
-
-const sweep::Value& ParamBinder::take_value(const std::string& key, const sweep::Value* computed) {
-  taken_.insert(table_.first_row(key).name);
-  return take_row(key, counting(key), computed);
-}
-
-const sweep::Value& ParamBinder::take_row(const std::string& key, const Key* counts,
+/// The value by the row that counts, and otherwise by the first.
+const sweep::Value& ParamBinder::take_row(std::size_t number, const Key* counts,
                                           const sweep::Value* computed) {
-  const Key& row = row_of(key, counts);
-  if (computed == nullptr) computed = row.usual ? &*row.usual : &nothing(row.type);
-  const bool given = has(key);
-  if (!given && !has_value(row)) return absent_ = read(row, *computed);
-  const sweep::Value& value = values_[row.name] = read(row, *computed);
-  if (counts != nullptr && row.store != nullptr) row.store(config, value);
-  return value;
+  Slot& slot = slots_[number];
+  const Key& row = counts != nullptr ? *counts : table_.first_row(number);
+  if (slot.given == nullptr && counts != nullptr && row.fallback.kind == Default::Kind::required)
+    require_row(row);
+  slot.asked = true;
+  if (slot.given != nullptr)
+    slot.value = row.checked(*slot.given);
+  else if (computed != nullptr || row.usual)
+    slot.value = computed != nullptr ? *computed : *row.usual;
+  else
+    slot.value = nothing(row.type);
+  if (slot.given == nullptr && !has_value(row)) return absent_ = *std::exchange(slot.value, {});
+  try {
+    if (counts != nullptr && row.store != nullptr) row.store(config, *slot.value);
+  } catch (const engine::InputError& error) {
+    fail(row.name, error.what());
+  }
+  return *slot.value;
 }
 
 void ParamBinder::take_all() {
-  for (const std::string& name : table_.names()) {
-    const Key& first = table_.first_row(name);
-    if (first.store == nullptr || !is_bound_here(name) || !taken_.insert(first.name).second)
-      continue;
-    const Key* counts = counting(name);
-    if (counts != nullptr || (has(name) && !must_count(name)))
-      take_row(name, counts, nullptr);
-    else if (!must_count(name))
-      taken_.erase(first.name);  // a condition may ask for its default
+  for (std::size_t number = 0; number < slots_.size(); ++number) {
+    Slot& slot = slots_[number];
+    const std::string& name = table_.names()[number];
+    if (table_.first_row(number).store == nullptr || slot.taken || !is_bound_here(number)) continue;
+    slot.taken = true;
+    const Key* counts = counting(number);
+    if (counts != nullptr || (slot.given != nullptr && !must_count(name)))
+      take_row(number, counts, nullptr);
+    else
+      slot.taken = must_count(name);  // otherwise a condition may ask for its default
   }
 }
 
+void ParamBinder::require(const std::string& key, const std::string& why) const {
+  if (has(key)) return;
+  std::vector<std::string> unknown;
+  for (const auto& [name, param] : free_)
+    if (!free_asked_.contains(name)) unknown.push_back(name);
+  sweep::fail_missing(document_, key, why, unknown);
+}
+
+void ParamBinder::fail(const std::string& key, const std::string& problem) const {
+  if (const sweep::Param* param = given(key)) sweep::fail_value(key, *param, problem);
+  refuse(key, problem);
+}
+
 void ParamBinder::refuse(const std::string& key, const std::string& message) const {
-  throw sweep::SpecError(sweep::to_text(reader_.where(key)) + ": " + key + ' ' + message);
+  throw sweep::SpecError(sweep::to_text(where(key)) + ": " + key + ' ' + message);
 }
 
 /// Behind "names no file": where it was looked for, if that is not what is written.
 void ParamBinder::fail_path(const std::string& key, const char* problem, const std::string& path) {
-  const sweep::Value* written = value_of(key);
-  const bool differs = written == nullptr || !sweep::same_value(*written, path);
-  reader_.fail(key, problem + (differs ? ": there is no " + path : ""));
+  const bool differs = !sweep::same_value(given(key)->value, path);
+  fail(key, problem + (differs ? ": there is no " + path : ""));
 }
 
 /// A file's paths count from the file; line 0 means the command line.
 std::string ParamBinder::path_of(const std::string& key) {
   const std::string path = text(key);
   if (path.empty()) return path;
-  const sweep::Location where = reader_.where(key);
+  const sweep::Location where = this->where(key);
   const auto base = where.line > 0 ? std::filesystem::path(where.file.text()).parent_path()
                                    : std::filesystem::path();
   return (base / path).lexically_normal().string();
@@ -159,39 +204,43 @@ static bool is_rate(const std::string& key) {
 }
 
 void ParamBinder::reject_unknown() {
-  for (const auto& [key, param] : params_) {
-    if (reader_.asked(key)) continue;
-    if (!table_.has(key)) {
-      if (is_rate(key)) refuse(key, "is no key (did you mean \"jps\"?)");
-      continue;
-    }
+  const auto reject_unused = [this](std::size_t number) {
+    const Slot& slot = slots_[number];
+    const std::string& key = table_.names()[number];
+    if (slot.given == nullptr || slot.asked) return;
     const std::string where = table_.where_in_words(key);
-    if (where.empty()) continue;
     // A key that counts may be this one with its unit, "gap_s".
     const auto meant = std::ranges::find_if(table_.names(), [&](const std::string& name) {
-      return name.starts_with(key + '_') && reader_.asked(name) && counting(name) != nullptr;
+      return name.starts_with(key + '_') && asked(name) && counting(number_of(name)) != nullptr;
     });
     const std::string hint = meant == table_.names().end() ? "" : sweep::suggestion(key, {*meant});
+    if (where.empty()) sweep::fail_unknown(key, *slot.given, table_.names());
     refuse(key, "has no effect here" + hint + ": it counts where " + where);
+  };
+  for (std::size_t number = 0; number < slots_.size(); ++number) reject_unused(number);
+  for (const auto& [key, param] : free_) {
+    if (free_asked_.contains(key)) continue;
+    if (is_rate(key)) refuse(key, "is no key (did you mean \"jps\"?)");
+    sweep::fail_unknown(key, *param, table_.names());
   }
-  reader_.reject_unknown();
 }
 
 std::map<std::string, sweep::Value> ParamBinder::identity() {
   std::map<std::string, sweep::Value> identity = facts_;
-  for (const auto& [name, value] : values_) {
-    const Key* key = counting(name);
-    if (key == nullptr) continue;
-    counting_.insert(name);
-    if (key->identifies(value)) identity.emplace(name, value);
+  for (std::size_t number = 0; number < slots_.size(); ++number) {
+    Slot& slot = slots_[number];
+    const Key* key = slot.value ? counting(number) : nullptr;
+    slot.counts = key != nullptr;
+    if (slot.counts && key->identifies(*slot.value)) identity.emplace(key->name, *slot.value);
   }
   return identity;
 }
 
-std::set<std::string> ParamBinder::counting() {
+std::set<std::string> ParamBinder::counting() const {
   std::set<std::string> names;
-  for (const auto& [name, param] : params_)
-    if (counting_.contains(name)) names.insert(name);
+  for (std::size_t number = 0; number < slots_.size(); ++number)
+    if (slots_[number].given != nullptr && slots_[number].counts)
+      names.insert(names.end(), table_.names()[number]);
   return names;
 }
 

@@ -1,6 +1,5 @@
 #include "workers/binding/placeholders.hpp"
 
-#include <charconv>
 #include <cmath>
 #include <functional>
 #include <stdexcept>
@@ -48,16 +47,17 @@ double converted(double gib, const std::string& unit) {
   return std::nan("");
 }
 
-std::string number_text(double value) {
-  if (value == std::floor(value) && std::abs(value) < 1e15)
-    return std::to_string(static_cast<std::int64_t>(value));
-  return sweep::bare_text(value);
+/// A whole number where it is one.
+sweep::Value shortest(double value) {
+  if (value == std::floor(value) && std::abs(value) < 1e15) return static_cast<std::int64_t>(value);
+  return value;
 }
 
 const Key& row_of(const std::string& name) {
   const KeyTable& table = sweep_keys();
-  const Key* counts = table.counting(name, [](const std::string&) { return nullptr; });
-  return counts != nullptr ? *counts : table.first_row(name);
+  const std::size_t number = table.number_of(name);
+  const Key* counts = table.counting(number, [](std::size_t) { return nullptr; });
+  return counts != nullptr ? *counts : table.first_row(number);
 }
 
 std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
@@ -83,19 +83,11 @@ std::string Placeholders::filled(const std::string& key, const std::string& text
 }
 
 sweep::Value Placeholders::typed(const std::string& key, const std::string& text) {
-  const std::string value = filled(key, text);
   const std::vector<std::string> names = placeholders_in(text);
   const bool whole = names.size() == 1 && text.rfind('{') == 0 && text.find('}') + 1 == text.size();
-  if (!whole || names.front() == "model" || kept_.contains(names.front())) return value;
-  const KeyType& type = row_of(names.front()).type;
-  if (std::holds_alternative<Flag>(type)) return value == "true";
-  if (!std::holds_alternative<Whole>(type) && !std::holds_alternative<Real>(type)) return value;
-  std::int64_t number = 0;
-  double real = 0;
-  const char* const end = value.data() + value.size();
-  if (std::from_chars(value.data(), end, number).ptr == end) return number;
-  std::from_chars(value.data(), end, real);
-  return real;
+  if (!whole || kept_.contains(names.front())) return filled(key, text);
+  const auto [name, unit] = name_and_unit(std::string_view(text).substr(1, text.size() - 2));
+  return value_of(key, name, unit, true);
 }
 
 std::string Placeholders::identified(const std::string& key, const std::string& text) {
@@ -107,17 +99,17 @@ std::string Placeholders::replaced(const std::string& key, const std::string& te
   return with_names(text, [&](std::string_view written) {
     const auto [name, unit] = name_and_unit(written);
     if (kept_.contains(name)) return '{' + std::string(written) + '}';
-    return value_of(key, name, unit, with_paths);
+    return sweep::bare_text(value_of(key, name, unit, with_paths));
   });
 }
 
-std::string Placeholders::value_of(const std::string& key, const std::string& name,
-                                   const std::string& unit, bool with_paths) {
+sweep::Value Placeholders::value_of(const std::string& key, const std::string& name,
+                                    const std::string& unit, bool with_paths) {
   const std::string what = "has the placeholder {" + name + '}';
   if (name == "model") {
     if (model_.empty())
       in_.fail(key, what + ", so server.model or server.model_file must be given");
-    return with_paths || !in_.has("server.model_file") ? model_ : "{model}";
+    return with_paths || !in_.has("server.model_file") ? model_ : std::string("{model}");
   }
   const KeyTable& table = sweep_keys();
   if (!table.has(name)) {
@@ -130,9 +122,7 @@ std::string Placeholders::value_of(const std::string& key, const std::string& na
   const Key& row = row_of(name);
   if (!in_.has(name) && !row.usual)
     in_.fail(key, what + ", and " + name + " has no value: give it");
-  const bool is_path =
-      std::holds_alternative<FilePath>(row.type) || std::holds_alternative<FolderPath>(row.type);
-  if (is_path && unit.empty()) {
+  if (row.is_path() && unit.empty()) {
     const std::string path = in_.file_or_folder(name);
     return with_paths ? path : '{' + name + '}';
   }
@@ -143,8 +133,7 @@ std::string Placeholders::value_of(const std::string& key, const std::string& na
   if (!unit.empty() && std::isnan(in_unit))
     in_.fail(key, "has the placeholder {" + name + ':' + unit +
                       "}; units are for keys in GiB, and there are gib, gb, mib and bytes");
-  if (real != nullptr) return number_text(is_size ? in_unit : *real);
-  return sweep::bare_text(value);
+  return real != nullptr ? shortest(is_size ? in_unit : *real) : value;
 }
 
 std::vector<std::string> shell_words(std::string_view text) {

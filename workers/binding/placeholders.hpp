@@ -17,9 +17,10 @@ std::vector<std::string> placeholders_in(std::string_view text);
 class Placeholders {
  public:
   /// `kept` stay as they are, to be filled when the server runs. `model` is what {model} stands
-  /// for.
-  Placeholders(ParamBinder& in, std::set<std::string> kept, std::string model)
-      : in_(in), kept_(std::move(kept)), model_(std::move(model)) {}
+  /// for. Keys that a placeholder names are added to `used`.
+  Placeholders(ParamBinder& in, std::set<std::string> kept, std::string model,
+               std::set<std::string>& used)
+      : in_(in), kept_(std::move(kept)), model_(std::move(model)), used_(used) {}
 
   /// The text of `key` with its placeholders filled. Throws sweep::SpecError at the key's place for
   /// an unknown one, and for a key without a value.
@@ -28,18 +29,16 @@ class Placeholders {
   sweep::Value typed(const std::string& key, const std::string& text);
   /// Fills all but paths, for the identity of the cell: placeholders of files stay.
   std::string identified(const std::string& key, const std::string& text);
-  /// Keys that a placeholder has named.
-  const std::set<std::string>& used() const { return used_; }
 
  private:
   std::string replaced(const std::string& key, const std::string& text, bool with_paths);
-  std::string value_of(const std::string& key, const std::string& name, const std::string& unit,
-                       bool with_paths);
+  sweep::Value value_of(const std::string& key, const std::string& name, const std::string& unit,
+                        bool with_paths);
 
   ParamBinder& in_;
   std::set<std::string> kept_;
   std::string model_;
-  std::set<std::string> used_;
+  std::set<std::string>& used_;
 };
 
 /// The words of a command as a shell splits them: quotes and backslashes, nothing else. Throws

@@ -1,18 +1,9 @@
-#include "workers/binding/parts.hpp"
+#include "workers/binding/key_groups.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/policies/plugin/library.hpp"
 
 namespace worker {
 namespace {
-
-void check_text(const ParamBinder& in, const std::string& key, const policies::Parameter& parameter,
-                const std::string& text) {
-  try {
-    parameter.check_text(text);
-  } catch (const engine::InputError& error) {
-    in.fail(key, error.what());
-  }
-}
 
 /// What rules declare in their files, where it is given. All are asked for, since a value's default
 /// is part of the identity, too.
@@ -20,14 +11,14 @@ policies::Parameters bind_parameters(ParamBinder& in) {
   policies::Parameters values;
   for (const auto& [parameter, where] : policies::declared_parameters()) {
     const std::string key = std::string("policy.") + parameter.name;
-    policies::Parameters::mapped_type value;
-    if (parameter.check_text != nullptr || !parameter.words.empty())
-      value = in.text(key);
+    const sweep::Value value = in.value(key);
+    if (!in.has(key)) continue;
+    const auto* whole = std::get_if<std::int64_t>(&value);
+    if (const auto* text = std::get_if<std::string>(&value))
+      values[parameter.name] = *text;
     else
-      value = parameter.is_whole ? in.small(key) : in.number(key);
-    if (parameter.check_text != nullptr)
-      check_text(in, key, parameter, std::get<std::string>(value));
-    if (in.has(key)) values[parameter.name] = std::move(value);
+      values[parameter.name] =
+          whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
   }
   return values;
 }

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "workers/binding/parts.hpp"
+#include "workers/binding/key_groups.hpp"
 
 namespace worker {
 namespace {

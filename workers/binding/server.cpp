@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "sweeps/spec/cell.hpp"
-#include "workers/binding/parts.hpp"
+#include "workers/binding/key_groups.hpp"
 #include "workers/binding/placeholders.hpp"
 
 namespace worker {
@@ -13,11 +13,6 @@ constexpr int kUsualLength = 16384;  // as for other backends
 const std::string kServer = "server.", kProfile = "server.profile", kProfiles = "server.profile.",
                   kEnvironment = "server.env.", kRequest = "server.request.",
                   kHeader = "server.header.";
-
-std::string chosen_profile(const sweep::ParamMap& params) {
-  const auto chosen = params.find(kProfile);
-  return chosen == params.end() ? "" : sweep::bare_text(chosen->second.value);
-}
 
 /// "NAME" and "flags" of "server.profile.NAME.flags".
 std::pair<std::string, std::string> parts_of_profile_key(const std::string& key) {
@@ -90,8 +85,8 @@ class ServerBinder {
       : in_(in), params_(params), config_(*in.config.server) {}
 
   void bind() {
-    for (const char* key : {"server.kind", "server.profile", "server.version", "server.model"})
-      in_.text(key);
+    for (const char* key : {"server.profile", "server.version", "server.model"}) in_.text(key);
+    config_.kind_name = in_.text("server.kind");
     config_.model_file = in_.file("server.model_file");
     bind_place();
     bind_environment();
@@ -109,7 +104,7 @@ class ServerBinder {
   }
 
   Placeholders placeholders(std::set<std::string> kept) {
-    return Placeholders(in_, std::move(kept), model());
+    return Placeholders(in_, std::move(kept), model(), used_);
   }
 
   void bind_place() {
@@ -133,8 +128,7 @@ class ServerBinder {
       whole.replace(at, hole.size(), flags);
     else if (!flags.empty())
       in_.fail("server.flags", "needs {server.flags} in server.command");
-    bind_words(whole);
-    bind_prefix(prefix);
+    bind_words(whole, prefix);
   }
 
   /// What can be said to a server that is started here alone.
@@ -146,28 +140,23 @@ class ServerBinder {
       if (key.starts_with(kEnvironment)) in_.fail(key, kRuns);
   }
 
-  void bind_words(const std::string& command) {
-    Placeholders fill = placeholders({"port"});
-    std::vector<std::string> identity;
+  std::vector<std::string> words_of(const std::string& key, const std::string& text) const {
     try {
-      for (const std::string& word : shell_words(command)) {
-        config_.command.push_back(fill.filled("server.command", word));
-        identity.push_back(fill.identified("server.command", word));
-      }
+      return shell_words(text);
     } catch (const std::invalid_argument& error) {
-      in_.fail("server.command", error.what());
+      in_.fail(key, error.what());
     }
-    in_.record("server.command", without_paths(identity));
-    used_.insert(fill.used().begin(), fill.used().end());
   }
 
-  void bind_prefix(const std::string& prefix) {
-    try {
-      const std::vector<std::string> words = shell_words(prefix);
-      config_.command.insert(config_.command.begin(), words.begin(), words.end());
-    } catch (const std::invalid_argument& error) {
-      in_.fail("server.prefix", error.what());
+  void bind_words(const std::string& command, const std::string& prefix) {
+    Placeholders fill = placeholders({"port"});
+    config_.command = words_of("server.prefix", prefix);
+    std::vector<std::string> identity;
+    for (const std::string& word : words_of("server.command", command)) {
+      config_.command.push_back(fill.filled("server.command", word));
+      identity.push_back(fill.identified("server.command", word));
     }
+    in_.record("server.command", without_paths(identity));
   }
 
   void bind_environment() {
@@ -178,7 +167,6 @@ class ServerBinder {
       config_.environment[key.substr(kEnvironment.size())] = fill.filled(key, text);
       in_.record(key, without_paths({fill.identified(key, text)}));
     }
-    used_.insert(fill.used().begin(), fill.used().end());
   }
 
   /// refuse_secrets() has seen that these are names of variables, which no archive needs.
@@ -210,7 +198,6 @@ class ServerBinder {
       config_.request[key.substr(kRequest.size())] = value;
       in_.record(key, value);
     }
-    used_.insert(fill.used().begin(), fill.used().end());
   }
 
   ParamBinder& in_;
@@ -261,17 +248,15 @@ sweep::ParamMap with_server_profile(sweep::ParamMap params) {
   return merged;
 }
 
-sweep::ParamMap without_server(sweep::ParamMap params) {
-  const auto sim = params.find(kProfiles + chosen_profile(params) + ".sim");
-  if (sim != params.end() && !params.contains("policy")) params["policy"] = sim->second;
-  std::erase_if(params, [](const auto& each) { return each.first.starts_with(kServer); });
-  return params;
+std::string chosen_profile(const sweep::ParamMap& params) {
+  const auto chosen = params.find(kProfile);
+  return chosen == params.end() ? "" : sweep::bare_text(chosen->second.value);
 }
 
-std::string profile_without_policy(const sweep::ParamMap& params) {
-  const std::string chosen = chosen_profile(params);
-  const bool stands = params.contains("policy") || params.contains(kProfiles + chosen + ".sim");
-  return stands ? "" : chosen;
+const sweep::Param* policy_without_server(const sweep::ParamMap& params) {
+  auto found = params.find("policy");
+  if (found == params.end()) found = params.find(kProfiles + chosen_profile(params) + ".sim");
+  return found == params.end() ? nullptr : &found->second;
 }
 
 bool server_names(const sweep::ParamMap& params, const std::string& key) {
@@ -293,10 +278,8 @@ BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& docum
   in.record("schema", sweep::kSchema);
   in.record("repeat.seed", arrival_seed);
   ExperimentConfig& config = in.config;
-  config.gpu = in.profile("gpu", [&](const std::string& name) { return profiles.gpu(name); });
-  config.model = in.profile("model", [&](const std::string& name) {
-                     return profiles.model_config(name);
-                   }).shape;
+  config.gpu = in.profile("gpu", profiles, &Profiles::gpu);
+  config.model = in.profile("model", profiles, &Profiles::model_config).shape;
   config.cost_model = "kernels";  // where no policy stands for it in a plan
   config.engine.kv.num_blocks = static_cast<int>(
       backends::kv_pool_tokens(config.gpu, config.model) / config.engine.kv.block_size + 1);
@@ -307,6 +290,7 @@ BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& docum
   config.server->vocabulary =
       static_cast<std::uint32_t>(in.integer("server.vocabulary", config.model.vocab));
   bind_match(in, config);
+  bind_block_bytes(config);
   bind_steps(in, *config.server);
   config.server->max_model_len = config.engine.scheduler.max_model_len;
   bind_workload(in, static_cast<int>(config.server->vocabulary));

@@ -9,13 +9,12 @@ namespace worker {
 /// place. Throws sweep::SpecError for an unknown profile and for what profiles cannot set.
 sweep::ParamMap with_server_profile(sweep::ParamMap params);
 
-/// The parameters for another backend, which knows no server: without keys of server.*, and with
-/// the policy that the profile names for comparison.
-sweep::ParamMap without_server(sweep::ParamMap params);
+/// The value of server.profile; empty: none.
+std::string chosen_profile(const sweep::ParamMap& params);
 
-/// The chosen profile, if it names no policy for other backends and the cell has none; otherwise
-/// empty.
-std::string profile_without_policy(const sweep::ParamMap& params);
+/// The cell's policy on a backend that knows no server: its own, or the one that its profile names
+/// for comparison; null: it has none.
+const sweep::Param* policy_without_server(const sweep::ParamMap& params);
 
 /// Whether the command, flags, environment or request of the cell's server name this key.
 bool server_names(const sweep::ParamMap& params, const std::string& key);

@@ -1,11 +1,11 @@
-#include <limits>
-
-#include "workers/binding/parts.hpp"
+#include "workers/binding/key_groups.hpp"
 
 namespace worker {
 namespace {
 
 using engine::TierKind;
+
+constexpr std::int64_t kMostBlocks = std::int64_t{1} << 30;
 
 TierKind kind_of(ParamBinder& in) {
   const std::string tier = in.text("policy.tier");
@@ -31,6 +31,16 @@ void bind_scale(ParamBinder& in) {
     *each = engine::from_seconds(engine::to_seconds(*each) * factor);
 }
 
+/// The rates of the card's link; the rest is keys.
+void bind_link(ExperimentConfig& config) {
+  backends::LinkModel link =
+      backends::link_model(config.gpu.link, config.host_memory, config.bytes_per_block);
+  link.infinite = config.link.infinite;
+  link.block_us = config.link.block_us;
+  link.duplex = config.link.duplex;
+  config.link = link;
+}
+
 std::int64_t blocks_of_tokens(ParamBinder& in, int block_size) {
   if (in.has("dram_gib"))
     in.fail("engine.host_kv_tokens", "sets the host tier's size, and so does dram_gib");
@@ -44,13 +54,18 @@ std::int64_t bind_size(ParamBinder& in, const std::string& policy, int block_siz
   in.require("dram_gib",
              ": policy \"" + policy + "\" keeps KV in host memory, whose size must be given");
   const double bytes = in.number("dram_gib") * 0x1p30;
-  const double blocks = bytes / static_cast<double>(bytes_per_block);
-  if (blocks > std::numeric_limits<int>::max())
-    in.fail("dram_gib", "must hold fewer than 2^31 blocks");
-  return static_cast<std::int64_t>(blocks);
+  return static_cast<std::int64_t>(bytes / static_cast<double>(bytes_per_block));
 }
 
 }  // namespace
+
+void bind_block_bytes(ExperimentConfig& config) {
+  const model::ModelShape& shape = config.model;
+  const int bytes =
+      config.transformer ? model::size_of(config.transformer->dtype) : shape.dtype_bytes;
+  config.bytes_per_block =
+      config.engine.kv.block_size * (model::kv_bytes_per_token(shape) / shape.dtype_bytes) * bytes;
+}
 
 void bind_tier(ParamBinder& in) {
   ExperimentConfig& config = in.config;
@@ -65,8 +80,12 @@ void bind_tier(ParamBinder& in) {
     in.fail("policy.chunk_tokens",
             "must be a multiple of engine.block_size (" + std::to_string(block_size) + ")");
   bind_scale(in);
+  bind_link(config);
   if (tier.kind != TierKind::none) {
-    tier.host_blocks = bind_size(in, config.policy_name, block_size, bytes_per_block(config));
+    tier.host_blocks = bind_size(in, config.policy_name, block_size, config.bytes_per_block);
+    const bool by_tokens = in.has("engine.host_kv_tokens");
+    if (tier.host_blocks > kMostBlocks)
+      in.fail(by_tokens ? "engine.host_kv_tokens" : "dram_gib", "must hold at most 2^30 blocks");
   } else {
     in.number("dram_gib");
     in.integer("engine.host_kv_tokens");

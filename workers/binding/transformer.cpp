@@ -1,4 +1,4 @@
-#include "workers/binding/parts.hpp"
+#include "workers/binding/key_groups.hpp"
 #include "workers/model/same_model.hpp"
 
 namespace worker {

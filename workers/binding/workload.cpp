@@ -1,7 +1,6 @@
 #include <algorithm>
 
-#include "workers/binding/key_rows.hpp"
-#include "workers/binding/parts.hpp"
+#include "workers/binding/key_groups.hpp"
 #include "workers/workload/trace/head.hpp"
 
 namespace worker {
@@ -59,14 +58,6 @@ void check_zipf(ParamBinder& in) {
     in.fail("workload.max", "must be at least workload.min + 2, which is " + std::to_string(least));
 }
 
-void bind_listed(ParamBinder& in, workload::ListedSizes& listed) {
-  try {
-    listed.sizes = workload::parse_sizes(in.text("workload.requests"));
-  } catch (const InputError& error) {
-    in.fail("workload.requests", error.what());
-  }
-}
-
 bool is_generated(const std::string& kind) { return kind == "swe_smith_like" || kind == "agent8"; }
 
 std::string usual_arrivals(ParamBinder& in, const std::string& kind, const RecordedTrace* trace) {
@@ -79,12 +70,6 @@ void bind_arrivals(ParamBinder& in, const std::string& kind) {
   ArrivalConfig& arrivals = in.config.workload.arrivals;
   const auto* trace = std::get_if<RecordedTrace>(&in.config.workload.content);
   const std::string process = in.text("workload.arrivals", usual_arrivals(in, kind, trace));
-  using Kind = ArrivalConfig::Kind;
-  arrivals.kind = meant<Kind>(process, {{"closed", Kind::closed},
-                                        {"live", Kind::closed},
-                                        {"recorded", Kind::recorded},
-                                        {"trace", Kind::trace},
-                                        {"poisson", Kind::poisson}});
   if (process == "recorded" && trace == nullptr)
     in.fail("workload.arrivals", "\"recorded\" needs workload.kind \"trace\"");
   if (process == "trace") arrivals.trace_path = in.file("workload.arrival_trace");
@@ -106,7 +91,6 @@ void bind_workload(ParamBinder& in, int vocabulary) {
   if (auto* trace = std::get_if<RecordedTrace>(&config.content)) bind_trace(in, *trace);
   if (auto* list = std::get_if<workload::RequestListConfig>(&config.content)) {
     if (kind == "zipf") check_zipf(in);
-    if (auto* listed = std::get_if<workload::ListedSizes>(&list->sizes)) bind_listed(in, *listed);
     if (auto* file = std::get_if<workload::SizeFile>(&list->sizes))
       file->path = in.file("workload.path");
   }

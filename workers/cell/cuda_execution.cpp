@@ -79,7 +79,7 @@ class CudaExecution final : public Execution {
   }
   void describe_copies(sweep::CellResult& result) {
     const engine::Nanos window = cell_->finish_copy_log();
-    const bool pinned = config_.link.memory == backends::LinkMemory::pinned;
+    const bool pinned = config_.host_memory == backends::LinkMemory::pinned;
     add_copy_log(result, *cell_->copy_log(),
                  pinned ? sweep::HostMemoryClass::pinned : sweep::HostMemoryClass::pageable,
                  cell_->pool().block_bytes);
@@ -117,7 +117,7 @@ backends::CudaCellOptions cuda_cell_options(const ExperimentConfig& config) {
   options.max_model_len = config.engine.scheduler.max_model_len;
   options.pool = {transformer.memory_utilization, transformer.kv_tokens};
   options.host_slots = static_cast<int>(config.engine.tier.host_blocks);
-  options.host_pinned = config.link.memory == backends::LinkMemory::pinned;
+  options.host_pinned = config.host_memory == backends::LinkMemory::pinned;
   options.prefill_attention = transformer.contiguous_prefill
                                   ? backends::PrefillAttention::contiguous
                                   : backends::PrefillAttention::paged;

@@ -126,7 +126,7 @@ CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& worklo
 }
 
 double busy_seconds(const ExperimentConfig& config, const CellEstimate& estimate) {
-  constexpr double kSimulatedStep_s = 6e-6;  // `kvsweep bench sim`, with tables recorded, stored
+  constexpr double kSimulatedStep_s = 6e-6;  // `kvsweep_bench sim`, with tables recorded, stored
   return config.backend == "sim" ? estimate.steps * kSimulatedStep_s : estimate.served_s;
 }
 

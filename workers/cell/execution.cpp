@@ -21,7 +21,7 @@ class SimExecution final : public Execution {
         cost_model_(backends::make_cost_model(config.cost_model, config.gpu, config.model)),
         backend_(*cost_model_) {
     if (config.engine.tier.kind == engine::TierKind::none) return;
-    link_.emplace(link_of(config));
+    link_.emplace(config.link);
     if (config.cost_model != "measured" || config.gpu.measured->load_block_us == 0) return;
     backend_.add_load_work(*link_, engine::from_seconds(config.gpu.measured->load_block_us * 1e-6));
   }

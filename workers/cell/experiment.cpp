@@ -54,7 +54,7 @@ policies::Work work_from(const workload::Job& job, std::size_t turn) {
 double swap_seconds_per_token(const ExperimentConfig& config) {
   constexpr double kFree = 1e-15;  // for an infinite link; 0 would mean no link
   if (config.engine.tier.kind != engine::TierKind::swap) return 0;
-  const backends::LinkModel link = link_of(config);
+  const backends::LinkModel& link = config.link;
   if (link.infinite) return kFree;
   const double bytes_per_token =
       static_cast<double>(link.bytes_per_block) / config.engine.kv.block_size;
@@ -93,7 +93,7 @@ policies::PolicyConfig with_knowledge(const ExperimentConfig& config,
 
 /// Time of the card's host link to load one KV block.
 engine::Nanos block_load_time(const ExperimentConfig& config) {
-  const backends::LinkModel link = link_of(config);
+  const backends::LinkModel& link = config.link;
   if (link.infinite) return engine::Nanos{0};
   // 1 GB/s is one byte per nanosecond.
   return engine::Nanos{std::llround(static_cast<double>(link.bytes_per_block) / link.load_gb_s +
@@ -137,33 +137,33 @@ std::vector<Nanos> arrivals_for(const ArrivalConfig& config, std::size_t jobs) {
   return arrivals;
 }
 
-struct MadeContent {
+struct GeneratedWorkload {
   workload::Workload workload;
   std::string curation;
   std::vector<double> arrivals_s{};
 };
 
 /// `jobs` is set when the arrivals determine the number of generated jobs.
-struct MakeContent {
+struct WorkloadGenerator {
   std::optional<int> jobs;
   std::uint32_t vocabulary;
 
-  MadeContent operator()(const RecordedTrace& config) const {
+  GeneratedWorkload operator()(const RecordedTrace& config) const {
     auto set = std::make_shared<workload::TraceSet>(workload::read_trace(config.path));
     const std::string taken =
         std::to_string(set->sessions.size()) + " jobs in the trace; left out: ";
     workload::PlayedTrace played = workload::play(std::move(set), config.rules, vocabulary);
     return {std::move(played.workload), taken + played.left_out, std::move(played.arrivals_s)};
   }
-  MadeContent operator()(workload::SweSmithLikeConfig config) const {
+  GeneratedWorkload operator()(workload::SweSmithLikeConfig config) const {
     config.jobs = jobs.value_or(config.jobs);
     return {workload::make_swe_smith_like(config), {}};
   }
-  MadeContent operator()(workload::Agent8Config config) const {
+  GeneratedWorkload operator()(workload::Agent8Config config) const {
     config.jobs = jobs.value_or(config.jobs);
     return {workload::make_agent8(config), {}};
   }
-  MadeContent operator()(const workload::RequestListConfig& config) const {
+  GeneratedWorkload operator()(const workload::RequestListConfig& config) const {
     return {workload::make_request_list(config), {}};
   }
 };
@@ -221,22 +221,6 @@ void add_cost_of(const policies::PluginUse& use, sweep::CellResult& result) {
 
 }  // namespace
 
-std::int64_t bytes_per_block(const ExperimentConfig& config) {
-  const std::int64_t values = model::kv_bytes_per_token(config.model) / config.model.dtype_bytes;
-  const int bytes =
-      config.transformer ? model::size_of(config.transformer->dtype) : config.model.dtype_bytes;
-  return config.engine.kv.block_size * values * bytes;
-}
-
-backends::LinkModel link_of(const ExperimentConfig& config) {
-  backends::LinkModel link =
-      backends::link_model(config.gpu.link, config.link.memory, bytes_per_block(config));
-  link.infinite = config.link.infinite;
-  link.block_us = config.link.block_us;
-  link.duplex = config.link.duplex;
-  return link;
-}
-
 Load WorkloadCache::load(const WorkloadConfig& config, int max_model_len) {
   std::optional<std::vector<Nanos>> arrivals;
   const ArrivalConfig& arrival = config.arrivals;
@@ -251,7 +235,7 @@ Load WorkloadCache::load(const WorkloadConfig& config, int max_model_len) {
                           std::to_string(config.vocabulary);
   if (!last_ || last_->key != key) {
     last_.reset();  // never two workloads in memory
-    MadeContent made = std::visit(MakeContent{jobs, config.vocabulary}, config.content);
+    GeneratedWorkload made = std::visit(WorkloadGenerator{jobs, config.vocabulary}, config.content);
     if (config.vocabulary > 0) fold_tokens(made.workload, config.vocabulary);
     last_ = std::make_unique<Content>(Content{
         key, std::move(made.workload), std::move(made.curation), std::move(made.arrivals_s)});
@@ -323,7 +307,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   engine_config.tier.eviction = host_eviction.get();
   engine_config.eviction = eviction.choice();
   engine_config.tier.transfers.block_load_time = block_load_time(config);
-  Recorder recorder(load.workload, bytes_per_block(config), engine_config.kv.block_size,
+  Recorder recorder(load.workload, config.bytes_per_block, engine_config.kv.block_size,
                     policies::declared_reasons(), hooks.record);
   if (!execution->make_ready(hooks.stop)) throw CellAbandoned();
   serve_load(config, engine_config, load, *execution, *order, *retention, recorder, hooks);
@@ -334,7 +318,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
                   {"tokenizer", load.workload.tokenizer}};
   execution->describe(result);
   return_much(resident_before);
-  auto figures = figures_of(result, {engine_config.kv.block_size, bytes_per_block(config)});
+  auto figures = figures_of(result, {engine_config.kv.block_size, config.bytes_per_block});
   result.figures.insert(result.figures.begin(), figures.begin(), figures.end());
   if (!policy.plugin.path.empty()) add_cost_of(plugin_use, result);
   if (policy.pins.most_of_pool < 1)

@@ -72,14 +72,6 @@ struct WorkloadConfig {
   std::uint32_t vocabulary = 0;
 };
 
-/// Memory and link for blocks offloaded from the GPU.
-struct HostLink {
-  backends::LinkMemory memory = backends::LinkMemory::pinned;
-  bool infinite = false;  // sim: copies take no time
-  double block_us = 0;    // sim: time per block beyond its bytes
-  bool duplex = true;     // sim: both directions at once
-};
-
 /// The complete configuration of a cell. Plain values that suffice to repeat it.
 struct ExperimentConfig {
   std::string policy_name;
@@ -90,18 +82,15 @@ struct ExperimentConfig {
   std::string cost_model;                  // sim
   std::optional<Transformer> transformer;  // cpu and cuda
   engine::EngineConfig engine;
-  HostLink link;  // of the tier in engine.tier, if any
+  std::int64_t bytes_per_block = 0;  // of KV, as the backend holds it
+  // Of the tier in engine.tier, if any:
+  backends::LinkMemory host_memory = backends::LinkMemory::pinned;
+  backends::LinkModel link;
   policies::PolicyConfig policy;
   WorkloadConfig workload;
   std::optional<backends::AccessLogOptions> access_log;  // cpu and cuda
   std::optional<server::ServerConfig> server;            // server
 };
-
-/// Bytes of a KV block as the backend holds it.
-std::int64_t bytes_per_block(const ExperimentConfig& config);
-
-/// The link of the host tier, for such blocks.
-backends::LinkModel link_of(const ExperimentConfig& config);
 
 /// Jobs and the arrival times of their programs.
 struct Load {

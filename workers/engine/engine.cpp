@@ -1,6 +1,7 @@
 #include "workers/engine/engine.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <stdexcept>
 #include <string>
 
@@ -9,26 +10,16 @@
 namespace engine {
 namespace {
 
+/// A device's pool is known when it is there; all else was checked when the cell was bound.
 const EngineConfig& checked(const EngineConfig& config) {
   const SchedulerConfig& s = config.scheduler;
-  const auto number = [](std::int64_t n) { return std::to_string(n); };
-  if (s.max_num_batched_tokens < s.max_num_seqs) {
-    throw InputError("engine.max_num_batched_tokens must be at least engine.max_num_seqs, found " +
-                     number(s.max_num_batched_tokens) + " and " + number(s.max_num_seqs));
-  }
-  if (!s.chunked_prefill && s.max_num_batched_tokens < s.max_model_len) {
-    throw InputError(
-        "without chunked prefill engine.max_num_batched_tokens must be at least "
-        "engine.max_model_len, found " +
-        number(s.max_num_batched_tokens) + " and " + number(s.max_model_len));
-  }
-  const std::int64_t usable_tokens = std::int64_t{config.kv.num_blocks - 1} * config.kv.block_size;
-  if (usable_tokens < s.max_model_len) {
-    throw InputError("the KV pool must hold one sequence of engine.max_model_len tokens, found " +
-                     number(usable_tokens) + " tokens in the pool and a length of " +
-                     number(s.max_model_len));
-  }
-  return config;
+  assert(s.max_num_batched_tokens >= s.max_num_seqs);
+  assert(s.chunked_prefill || s.max_num_batched_tokens >= s.max_model_len);
+  const std::int64_t pool = std::int64_t{config.kv.num_blocks - 1} * config.kv.block_size;
+  if (pool >= s.max_model_len) return config;
+  throw InputError("the KV pool must hold one sequence of engine.max_model_len tokens, found " +
+                   std::to_string(pool) + " tokens in the pool and a length of " +
+                   std::to_string(s.max_model_len));
 }
 
 }  // namespace

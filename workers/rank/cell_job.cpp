@@ -3,6 +3,7 @@
 #include <memory>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <tuple>
 
 #include "sweeps/files/sha256.hpp"
 #include "sweeps/spec/canonical_json.hpp"
@@ -13,49 +14,53 @@
 #include "workers/engine/base/errors.hpp"
 #include "workers/rank/fatal_mark.hpp"
 
+// How a job travels: as CBOR.
+using nlohmann::json;
+
+template <>
+struct nlohmann::adl_serializer<sweep::Value> {
+  static void to_json(json& to, const sweep::Value& value) {
+    std::visit([&](const auto& each) { to = each; }, value);
+  }
+  static void from_json(const json& from, sweep::Value& value) {
+    if (from.is_boolean())
+      value = from.get<bool>();
+    else if (from.is_number_integer())
+      value = from.get<std::int64_t>();
+    else if (from.is_number())
+      value = from.get<double>();
+    else
+      value = from.get<std::string>();
+  }
+};
+
+namespace sweep {
+
+static void to_json(json& to, const Location& at) { to = {at.file.text(), at.line, at.column}; }
+static void from_json(const json& from, Location& at) {
+  at = {from.at(0).get<std::string>(), from.at(1), from.at(2)};
+}
+static void to_json(json& to, const Param& param) { to = {param.value, param.where}; }
+static void from_json(const json& from, Param& param) {
+  param = {from.at(0).get<Value>(), from.at(1).get<Location>()};
+}
+static void to_json(json& to, const Expectation& each) { to = {each.what, each.value, each.where}; }
+static void from_json(const json& from, Expectation& each) {
+  each = {from.at(0), from.at(1), from.at(2).get<Location>()};
+}
+
+}  // namespace sweep
+
 namespace worker {
 namespace {
 
-using nlohmann::json;
-using sweep::Value;
-
-json to_json(const Value& value) {
-  return std::visit([](const auto& v) { return json(v); }, value);
-}
-
-Value to_value(const json& value) {
-  if (value.is_boolean()) return value.get<bool>();
-  if (value.is_number_integer()) return value.get<std::int64_t>();
-  if (value.is_number()) return value.get<double>();
-  return value.get<std::string>();
-}
-
-CellJob parse_job(const json& text) {
-  CellJob job;
-  job.profiles = text.at("profiles");
-  job.mark_path = text.at("mark");
-  const std::string level = text.at("record");
-  const auto known = sweep::record_level_of(level);
-  if (!known) throw ProtocolError("not a cell job: there is no level " + level);
-  job.level = *known;
-  sweep::CellRecord& record = job.record;
-  record.key = text.at("key");
-  record.index = text.at("index");
-  record.label = text.at("label");
-  record.config_json = text.at("config").get<std::string>();
-  record.backend = text.at("backend");
-  record.repeat = text.at("repeat");
-  record.seed = text.at("seed");
-  for (const json& axis : text.at("axes"))
-    record.axes.emplace_back(axis.at(0), to_value(axis.at(1)));
-  for (const json& param : text.at("params")) {
-    job.params[param.at(0)] = {to_value(param.at(1)),
-                               {param.at(2).get<std::string>(), param.at(3), param.at(4)}};
-  }
-  for (const json& each : text.at("expected"))
-    job.expected.push_back(
-        {each.at(0), each.at(1), {each.at(2).get<std::string>(), each.at(3), each.at(4)}});
-  return job;
+/// The fields that travel, except the configuration.
+template <class Job>
+auto fields_of(Job& job) {
+  auto& record = job.record;
+  return std::tie(job.profiles, job.mark_path, job.level, job.params, job.expected, record.key,
+                  record.index, record.label, record.backend, record.repeat, record.seed,
+                  record.axes);
 }
 
 /// Frees the executor's host memory when a cell ends, unless the job says to keep it: the driver
@@ -174,38 +179,12 @@ class CellRunner {
 
 }  // namespace
 
-namespace {
-
-json to_json(const CellJob& job) {
-  const sweep::CellRecord& record = job.record;
-  json axes = json::array(), params = json::array(), expected = json::array();
-  for (const auto& [name, value] : record.axes) axes.push_back({name, to_json(value)});
-  for (const auto& [key, param] : job.params) {
-    params.push_back(
-        {key, to_json(param.value), param.where.file.text(), param.where.line, param.where.column});
-  }
-  for (const auto& [what, value, where] : job.expected)
-    expected.push_back({what, value, where.file.text(), where.line, where.column});
-  return json{{"key", record.key},
-              {"index", record.index},
-              {"label", record.label},
-              {"config", record.config_json.text()},
-              {"backend", record.backend},
-              {"repeat", record.repeat},
-              {"seed", record.seed},
-              {"axes", axes},
-              {"params", params},
-              {"profiles", job.profiles},
-              {"mark", job.mark_path},
-              {"expected", expected},
-              {"record", std::string(sweep::to_text(job.level))}};
-}
-
-}  // namespace
-
 std::string encode_jobs(const std::vector<CellJob>& jobs) {
   json all = json::array();
-  for (const CellJob& job : jobs) all.push_back(to_json(job));
+  for (const CellJob& job : jobs) {
+    json& fields = all.emplace_back(json::array({job.record.config_json.text()}));
+    std::apply([&](const auto&... each) { (fields.push_back(each), ...); }, fields_of(job));
+  }
   std::string bytes;
   json::to_cbor(all, bytes);
   return bytes;
@@ -214,7 +193,12 @@ std::string encode_jobs(const std::vector<CellJob>& jobs) {
 std::vector<CellJob> decode_jobs(const std::string& text) {
   try {
     std::vector<CellJob> jobs;
-    for (const json& job : json::from_cbor(text)) jobs.push_back(parse_job(job));
+    for (const json& fields : json::from_cbor(text)) {
+      CellJob& job = jobs.emplace_back();
+      job.record.config_json = fields.at(0).get<std::string>();
+      auto read = [&, at = std::size_t{0}](auto& each) mutable { fields.at(++at).get_to(each); };
+      std::apply([&](auto&... each) { (read(each), ...); }, fields_of(job));
+    }
     if (jobs.empty()) throw ProtocolError("not a cell job: there is none");
     return jobs;
   } catch (const json::exception& error) {

@@ -5,8 +5,7 @@
 #include <vector>
 
 #include "sweeps/tables/result.hpp"
-#include "workers/engine/base/request.hpp"
-#include "workers/workload/trajectory.hpp"
+#include "workers/record/turn_tables.hpp"
 
 namespace worker {
 
@@ -25,7 +24,7 @@ struct SeenTurn {
 /// above all, is not seen: those tables stay empty, and columns of times hold NaN.
 class ClientRecorder {
  public:
-  explicit ClientRecorder(const workload::Workload& workload);
+  explicit ClientRecorder(const workload::Workload& workload) : turns_(workload) {}
   void add(const SeenTurn& turn);
 
   /// Jobs and turns, with their figures. `token_gaps_s`: between tokens, over all turns.
@@ -33,9 +32,7 @@ class ClientRecorder {
                          std::vector<sweep::TelemetryRow> samples);
 
  private:
-  const workload::Workload& workload_;
-  std::vector<sweep::JobRow> jobs_;  // by program
-  std::vector<sweep::TurnRow> turns_;
+  TurnTables turns_;
   bool saw_cached_ = true, saw_host_ = true, saw_preemptions_ = true;  // in every turn
 };
 

@@ -57,11 +57,6 @@ class DecodeTimes {
 
 using Values = std::vector<double>;
 
-template <class T>
-double sum(const std::vector<T>& values) {
-  return std::accumulate(values.begin(), values.end(), 0.0);
-}
-
 double max_of(const Values& values) {
   return values.empty() ? 0 : *std::ranges::max_element(values);
 }
@@ -99,13 +94,6 @@ PoolUse pool_use(const sweep::Table& steps) {
   return use;
 }
 
-/// For each row: seconds from one column's time to another's.
-Values between(const sweep::Table& table, const char* from, const char* to) {
-  Values seconds = table.values<double>(to);
-  std::ranges::transform(seconds, table.values<double>(from), seconds.begin(), std::minus());
-  return seconds;
-}
-
 /// For each job: how long its first turn waited for the first step that scheduled it.
 Values admission_s(const sweep::Table& turns) {
   Values waits = between(turns, "t_arrive_s", "t_admit_s");
@@ -128,30 +116,23 @@ void add_latencies(Figures& figures, const sweep::CellResult& tables) {
 }
 
 void add_work(Figures& figures, const sweep::CellResult& tables) {
-  const sweep::Table &jobs = tables.jobs, &turns = tables.turns, &steps = tables.steps;
-  const double makespan = max_of(jobs.values<double>("t_finish_s"));
-  const double prompt = sum(turns.values<std::int32_t>("prompt_tok"));
-  const double output = sum(turns.values<std::int32_t>("output_tok"));
-  figures.add("makespan_s", makespan, "s");
-  figures.add("jobs", static_cast<double>(jobs.rows()), "");
-  figures.add("turns", static_cast<double>(turns.rows()), "");
+  const sweep::Table& steps = tables.steps;
+  figures.add_sizes(tables);
   figures.add("steps", static_cast<double>(steps.rows()), "");
   const auto& running = steps.values<std::int32_t>("n_running");
   figures.add("running_peak", running.empty() ? 0 : *std::ranges::max_element(running), "");
-  figures.add("step_mean_s",
-              ratio(sum(steps.values<double>("dur_s")), static_cast<double>(steps.rows())), "s");
-  figures.add("computed_tok", sum(steps.values<std::int32_t>("n_tok")), "tok");
-  figures.add("output_tok_per_s", ratio(output, makespan), "tok/s");
-  figures.add("total_tok_s", ratio(prompt + output, makespan), "tok/s");
+  figures.add("step_mean_s", ratio(sum<double>(steps, "dur_s"), static_cast<double>(steps.rows())),
+              "s");
+  figures.add("computed_tok", sum<std::int32_t>(steps, "n_tok"), "tok");
+  figures.add_throughput(tables);
 }
 
 void add_forwards(Figures& figures, const sweep::Table& steps, const ForwardTimes& times) {
   figures.add("forwards", times.count(), "");
   figures.add("prefill_tok_s",
-              rate(sum(steps.values<std::int32_t>("n_prefill_tok")), times.sum_prefill_s()),
+              rate(sum<std::int32_t>(steps, "n_prefill_tok"), times.sum_prefill_s()), "tok/s");
+  figures.add("decode_tok_s", rate(sum<std::int32_t>(steps, "n_decode"), times.sum_decode_s()),
               "tok/s");
-  figures.add("decode_tok_s",
-              rate(sum(steps.values<std::int32_t>("n_decode")), times.sum_decode_s()), "tok/s");
   figures.add("cv_prefill", times.cv_prefill(), "");
   figures.add("cv_decode", times.cv_decode(), "");
 }
@@ -168,16 +149,16 @@ Values kv_late_s(const sweep::Table& turns) {
 }
 
 void add_cache(Figures& figures, const sweep::Table& turns) {
-  const double prompt = sum(turns.values<std::int32_t>("prompt_tok"));
-  const double on_gpu = sum(turns.values<std::int32_t>("cached_gpu_tok"));
-  const double on_host = sum(turns.values<std::int32_t>("cached_host_tok"));
+  const double prompt = sum<std::int32_t>(turns, "prompt_tok");
+  const double on_gpu = sum<std::int32_t>(turns, "cached_gpu_tok");
+  const double on_host = sum<std::int32_t>(turns, "cached_host_tok");
   figures.add("prefix_hit_rate", ratio(on_gpu, prompt), "");
   figures.add("host_hit_rate", ratio(on_host, prompt), "");
   figures.add("gpu_hit_tok", on_gpu, "tok");
   figures.add("host_hit_tok", on_host, "tok");
-  figures.add("recomputed_tok", sum(turns.values<std::int32_t>("recomputed_tok")), "tok");
-  figures.add("preemptions", sum(turns.values<std::int32_t>("preemptions")), "");
-  figures.add("load_stall_s", sum(turns.values<double>("load_stall_s")), "s");
+  figures.add("recomputed_tok", sum<std::int32_t>(turns, "recomputed_tok"), "tok");
+  figures.add("preemptions", sum<std::int32_t>(turns, "preemptions"), "");
+  figures.add("load_stall_s", sum<double>(turns, "load_stall_s"), "s");
   const workload::Distribution late = workload::distribution_of(kv_late_s(turns));
   figures.add("kv_late_p50_s", late.p50, "s");
   figures.add("kv_late_p99_s", late.p99, "s");
@@ -262,19 +243,19 @@ double net_benefit(const sweep::CellResult& tables, const ForwardTimes& times,
                    const BlockSize& block) {
   const sweep::Table& steps = tables.steps;
   const auto& capacity = steps.values<std::int32_t>("host_blk_total");
-  const double computed = sum(steps.values<std::int32_t>("n_prefill_tok"));
+  const double computed = sum<std::int32_t>(steps, "n_prefill_tok");
   if (computed == 0 || capacity.back() == 0) return sweep::kNotObserved;
-  const double saved = sum(tables.turns.values<std::int32_t>("cached_host_tok")) +
+  const double saved = sum<std::int32_t>(tables.turns, "cached_host_tok") +
                        swapped_in_tokens(tables.evictions, block);
-  return saved * times.sum_prefill_s() / computed - sum(steps.values<double>("stall_s"));
+  return saved * times.sum_prefill_s() / computed - sum<double>(steps, "stall_s");
 }
 
 void add_copies(Figures& figures, const sweep::CellResult& tables, const ForwardTimes& times,
                 const BlockSize& block) {
   const sweep::Table& steps = tables.steps;
-  figures.add("h2d_bytes", sum(steps.values<std::int64_t>("h2d_bytes")), "B");
-  figures.add("d2h_bytes", sum(steps.values<std::int64_t>("d2h_bytes")), "B");
-  figures.add("stall_s", sum(steps.values<double>("stall_s")), "s");
+  figures.add("h2d_bytes", sum<std::int64_t>(steps, "h2d_bytes"), "B");
+  figures.add("d2h_bytes", sum<std::int64_t>(steps, "d2h_bytes"), "B");
+  figures.add("stall_s", sum<double>(steps, "stall_s"), "s");
   figures.add("evictions", static_cast<double>(tables.evictions.rows()), "");
   figures.add("resume_overhead_s", resume_overhead(tables, times), "s");
   figures.add("unread_bytes", unread_bytes(tables.kv_events), "B");
@@ -336,6 +317,33 @@ void Figures::add_distribution(const std::string& name, std::vector<double> valu
   add(name + "_p50_s", d.p50, "s");
   add(name + "_p99_s", d.p99, "s");
   add(name + "_max_s", d.max, "s");
+}
+
+void Figures::add_observed(const std::string& name, const std::vector<double>& values) {
+  if (!std::ranges::all_of(values, [](double value) { return std::isnan(value); }))
+    return add_distribution(name, values);
+  for (const char* part : {"_mean_s", "_p50_s", "_p99_s", "_max_s"})
+    add(name + part, sweep::kNotObserved, "s");
+}
+
+void Figures::add_sizes(const sweep::CellResult& tables) {
+  add("makespan_s", max_of(tables.jobs.values<double>("t_finish_s")), "s");
+  add("jobs", static_cast<double>(tables.jobs.rows()), "");
+  add("turns", static_cast<double>(tables.turns.rows()), "");
+}
+
+void Figures::add_throughput(const sweep::CellResult& tables) {
+  const double makespan = max_of(tables.jobs.values<double>("t_finish_s"));
+  const double prompt = sum<std::int32_t>(tables.turns, "prompt_tok"),
+               output = sum<std::int32_t>(tables.turns, "output_tok");
+  add("output_tok_per_s", ratio(output, makespan), "tok/s");
+  add("total_tok_s", ratio(prompt + output, makespan), "tok/s");
+}
+
+Values between(const sweep::Table& table, const char* from, const char* to) {
+  Values seconds = table.values<double>(to);
+  std::ranges::transform(seconds, table.values<double>(from), seconds.begin(), std::minus());
+  return seconds;
 }
 
 std::vector<sweep::Figure> figures_of(const sweep::CellResult& tables, const BlockSize& block) {

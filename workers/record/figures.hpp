@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <numeric>
 #include <vector>
 
 #include "sweeps/tables/result.hpp"
@@ -40,11 +41,25 @@ class Figures {
   }
   /// Adds mean, median, 99th percentile and maximum of the observed values, in seconds.
   void add_distribution(const std::string& name, std::vector<double> values);
+  /// The same; NaN where nothing was observed: an answer in one event has no time per token.
+  void add_observed(const std::string& name, const std::vector<double>& values);
+  /// makespan_s, jobs and turns; and tokens per second.
+  void add_sizes(const sweep::CellResult& tables);
+  void add_throughput(const sweep::CellResult& tables);
   std::vector<sweep::Figure> take() { return std::move(figures_); }
 
  private:
   std::vector<sweep::Figure> figures_;
 };
+
+/// The sum of a column.
+template <class T>
+double sum(const sweep::Table& table, const char* column) {
+  const auto& values = table.values<T>(column);
+  return std::accumulate(values.begin(), values.end(), 0.0);
+}
+/// For each row: seconds from one column's time to another's.
+std::vector<double> between(const sweep::Table& table, const char* from, const char* to);
 
 /// The size of a KV block.
 struct BlockSize {

@@ -50,7 +50,7 @@ Move move_of(const engine::KvEvent& event) {
 
 Recorder::Recorder(const workload::Workload& workload, std::int64_t bytes_per_block, int block_size,
                    std::vector<std::string> own_reasons, sweep::RecordLevel level)
-    : workload_(workload),
+    : turns_(workload),
       bytes_per_block_(bytes_per_block),
       block_size_(block_size),
       own_reasons_(std::move(own_reasons)),
@@ -61,24 +61,6 @@ Recorder::Recorder(const workload::Workload& workload, std::int64_t bytes_per_bl
     if (std::ranges::find(taken, reason) != taken.end())
       throw std::logic_error("a rule declares the reason \"" + reason +
                              "\", which the archive has for another");
-  for (std::uint32_t job = 0; job < workload.jobs.size(); ++job) {
-    if (workload.root_of(job) == job) {
-      sweep::JobRow& row = jobs_.emplace_back();
-      row.job = static_cast<std::int32_t>(jobs_.size() - 1);
-      row.id = workload.jobs[job].id;
-      row.jct_turns_s = row.queue_s = 0;
-    }
-    jobs_.back().n_turns += static_cast<std::int32_t>(workload.jobs[job].turns.size());
-  }
-}
-
-/// Rows name a job by its program, and a turn by its number there.
-std::int32_t Recorder::program_of(engine::JobId job) const {
-  return static_cast<std::int32_t>(workload_.program_of(index(job)));
-}
-
-std::int32_t Recorder::number_of(engine::JobId job, int turn) const {
-  return workload_.number_of(index(job), turn);
 }
 
 void Recorder::on_step(const engine::StepTrace& trace) {
@@ -139,12 +121,12 @@ void Recorder::record_schedule(const engine::StepPlan& plan) {
   const auto step = static_cast<std::int64_t>(plan.step);
   for (const engine::ScheduledRequest& share : plan.scheduled) {
     const engine::RequestSpec& spec = share.request->spec;
-    sched_.add({step, program_of(spec.job), number_of(spec.job, spec.turn), recorded(share.kind),
-                share.num_tokens, share.computed_before});
+    sched_.add({step, turns_.program_of(spec.job), turns_.number_of(spec.job, spec.turn),
+                recorded(share.kind), share.num_tokens, share.computed_before});
   }
   for (const engine::Request* victim : plan.preempted) {
     const engine::RequestSpec& spec = victim->spec;
-    sched_.add({step, program_of(spec.job), number_of(spec.job, spec.turn),
+    sched_.add({step, turns_.program_of(spec.job), turns_.number_of(spec.job, spec.turn),
                 sweep::SchedKind::preempted, 0, 0});
   }
 }
@@ -154,14 +136,14 @@ void Recorder::record_kv_events(const engine::StepTrace& trace) {
     sweep::KvEventRow row;
     row.step = static_cast<std::int64_t>(trace.plan->step);
     row.t_s = to_seconds(event.at);
-    row.job = program_of(event.job);
-    row.turn = number_of(event.job, event.turn);
+    row.job = turns_.program_of(event.job);
+    row.turn = turns_.number_of(event.job, event.turn);
     row.kind = recorded(event.kind);
     row.reason = recorded(event.reason);
     row.blocks = event.blocks;
     row.bytes = event.blocks * bytes_per_block_;
-    row.by_job = program_of(event.by_job);
-    row.by_turn = number_of(event.by_job, event.by_turn);
+    row.by_job = turns_.program_of(event.by_job);
+    row.by_turn = turns_.number_of(event.by_job, event.by_turn);
     if (event.deadline >= Nanos{0}) row.deadline_s = to_seconds(event.deadline);
     kv_events_.add(row);
     record_swap(event, trace.transfers);
@@ -173,8 +155,8 @@ void Recorder::record_evictions(const engine::StepTrace& trace) {
   for (const engine::Request* victim : trace.plan->preempted) {
     end_eviction(*victim);
     sweep::EvictionRow& row = evictions_.emplace_back();
-    row.job = program_of(victim->spec.job);
-    row.turn = number_of(victim->spec.job, victim->spec.turn);
+    row.job = turns_.program_of(victim->spec.job);
+    row.turn = turns_.number_of(victim->spec.job, victim->spec.turn);
     row.step = static_cast<std::int64_t>(trace.plan->step);
     row.tokens = victim->preempted_tokens;
     row.t_evict_s = to_seconds(trace.start);
@@ -220,14 +202,7 @@ void Recorder::end_eviction(const engine::Request& request) {
 void Recorder::record_turn(const engine::Request& request, double finish_s) {
   const engine::RequestSpec& spec = request.spec;
   end_eviction(request);
-  sweep::TurnRow row;
-  row.job = program_of(spec.job);
-  row.turn = number_of(spec.job, spec.turn);
-  if (!workload_.agents.empty()) {
-    row.agent = workload_.agents[index(spec.job)].agent;
-    row.parent = workload_.agents[index(spec.job)].parent;
-  }
-  row.t_arrive_s = to_seconds(spec.arrival);
+  sweep::TurnRow row = turns_.row_of(spec);
   row.t_admit_s = to_seconds(request.admitted);
   row.t_first_token_s = to_seconds(request.first_token);
   row.t_finish_s = finish_s;
@@ -242,38 +217,12 @@ void Recorder::record_turn(const engine::Request& request, double finish_s) {
   row.recompute_s = to_seconds(request.time.recompute);
   row.prefill_s = to_seconds(request.time.prefill);
   row.decode_s = to_seconds(request.time.decode);
-  row.last = spec.last_turn;
-  const workload::Turn& turn =
-      workload_.jobs[index(spec.job)].turns[static_cast<std::size_t>(spec.turn)];
-  row.gap_s = spec.last_turn ? 0 : to_seconds(turn.gap);
-  row.ttft_s = row.t_first_token_s - row.t_arrive_s;
-  if (row.output_tok > 1)
-    row.tpot_s = (row.t_finish_s - row.t_first_token_s) / (row.output_tok - 1);
-  if (spec.tool != engine::ToolId::none)
-    row.tool = workload_.tools[static_cast<std::size_t>(spec.tool)];
-  record_job(spec, row);
-  turns_.add(std::move(row));
-}
-
-void Recorder::record_job(const engine::RequestSpec& spec, const sweep::TurnRow& turn) {
-  sweep::JobRow& job = jobs_[workload_.program_of(index(spec.job))];
-  const bool root = !spec.subagent_of;
-  if (root && spec.turn == 0) {
-    job.t_arrive_s = turn.t_arrive_s;
-    job.t_first_token_s = turn.t_first_token_s;
-  }
-  job.jct_turns_s += turn.t_finish_s - turn.t_arrive_s;
-  job.queue_s += turn.queue_s;
-  job.preemptions += turn.preemptions;
-  if (!root || !spec.last_turn) return;
-  job.t_finish_s = turn.t_finish_s;
-  job.jct_wall_s = job.t_finish_s - job.t_arrive_s;
+  turns_.add(spec, std::move(row));
 }
 
 sweep::CellResult Recorder::take_tables() {
   sweep::CellResult result;
-  result.jobs = sweep::to_table<sweep::JobRow>(jobs_);
-  result.turns = std::move(turns_).take();
+  std::move(turns_).take(result);
   result.steps = std::move(steps_).take();
   result.sched = std::move(sched_).take();
   result.kv_events = std::move(kv_events_).take();

@@ -8,6 +8,7 @@
 #include "sweeps/tables/status.hpp"
 #include "workers/engine/step/step.hpp"
 #include "workers/record/growing_table.hpp"
+#include "workers/record/turn_tables.hpp"
 #include "workers/workload/trajectory.hpp"
 
 namespace worker {
@@ -43,8 +44,6 @@ class Recorder final : public engine::TraceSink {
     engine::Nanos recomputed_until{0};  // the turn's recompute time when it was preempted
   };
 
-  std::int32_t program_of(engine::JobId job) const;
-  std::int32_t number_of(engine::JobId job, int turn) const;
   void record_step(const engine::StepTrace& trace);
   void record_shares(const engine::StepPlan& plan, sweep::StepRow& row) const;
   void record_schedule(const engine::StepPlan& plan);
@@ -53,15 +52,12 @@ class Recorder final : public engine::TraceSink {
   void record_swap(const engine::KvEvent& event, const engine::TransferStats& copies);
   void end_eviction(const engine::Request& request);
   void record_turn(const engine::Request& request, double finish_s);
-  void record_job(const engine::RequestSpec& spec, const sweep::TurnRow& turn);
 
-  const workload::Workload& workload_;
+  TurnTables turns_;
   std::int64_t bytes_per_block_;
   int block_size_;
   std::vector<std::string> own_reasons_;
   sweep::RecordLevel level_;
-  std::vector<sweep::JobRow> jobs_;  // by program
-  GrowingTable<sweep::TurnRow> turns_;
   GrowingTable<sweep::StepRow> steps_;
   GrowingTable<sweep::SchedRow> sched_;
   GrowingTable<sweep::KvEventRow> kv_events_;

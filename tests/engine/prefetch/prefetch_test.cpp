@@ -404,14 +404,3 @@ TEST_CASE("with a ranked host tier, what is wanted last is evicted first", "[pre
     CHECK(world.blocks_of(KvEventKind::evict_host, unread, ranks ? 0 : 1) == 0);
   }
 }
-
-TEST_CASE("prefetch without an offload tier that stores what is computed is refused",
-          "[prefetch]") {
-  Timetable timetable;
-  EngineWorldConfig config;
-  config.engine.tier = {.kind = engine::TierKind::offload, .host_blocks = 8};
-  config.engine.tier.prefetch = &timetable;
-  config.engine.tier.store_mode = engine::StoreMode::lazy;
-  backends::LinkCopier link{{1, 1, 1, false, 1'000'000}};
-  CHECK_THROWS_AS(EngineWorld(config, &link), engine::InputError);
-}

@@ -136,21 +136,3 @@ TEST_CASE("all requests of a step wait for its copies and for the connector's ov
   world.step();
   CHECK(world.now() == 2 * world.step_duration + 6ms);  // nothing to save
 }
-
-TEST_CASE("a chunk must consist of whole blocks, and the host must hold one", "[lmcache]") {
-  engine::KvCache kv({.num_blocks = 100, .block_size = 16});
-  ScriptedCopier copier;
-  std::vector<engine::KvEvent> events;
-  const auto make = [&](engine::TierConfig config) {
-    return engine::make_host_tier(config, 2048, kv, &copier, events);
-  };
-  using engine::TierKind;
-  CHECK_THROWS_AS(make({.kind = TierKind::lmcache, .host_blocks = 64, .chunk_tokens = 40}),
-                  engine::InputError);
-  CHECK_THROWS_AS(make({.kind = TierKind::lmcache, .host_blocks = 3, .chunk_tokens = 64}),
-                  engine::InputError);
-  CHECK_THROWS_AS(make({.kind = TierKind::offload, .host_blocks = 0}), engine::InputError);
-  CHECK(make({.kind = TierKind::lmcache, .host_blocks = 4, .chunk_tokens = 64})
-            ->usage()
-            .used_blocks == 0);
-}

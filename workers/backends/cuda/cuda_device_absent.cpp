@@ -1,5 +1,4 @@
 #include "workers/backends/cuda/cuda_device.hpp"
-#include "workers/backends/cuda/forward/ceilings.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace backends {
@@ -15,8 +14,6 @@ engine::InputError not_built_in() {
 std::unique_ptr<CudaDevice> open_cuda_device(int, const std::filesystem::path&) {
   throw not_built_in();
 }
-
-Ceilings measure_ceilings(int) { throw not_built_in(); }
 
 std::string cuda_runtime_version() { return {}; }
 

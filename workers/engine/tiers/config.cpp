@@ -1,9 +1,8 @@
 #include "workers/engine/tiers/config.hpp"
 
+#include <cassert>
 #include <stdexcept>
-#include <string>
 
-#include "workers/engine/base/errors.hpp"
 #include "workers/engine/tiers/connector.hpp"
 #include "workers/engine/tiers/lmcache.hpp"
 #include "workers/engine/tiers/swap.hpp"
@@ -11,22 +10,15 @@
 namespace engine {
 namespace {
 
-void check(const TierConfig& config, int block_size) {
-  const auto number = [](std::int64_t n) { return std::to_string(n); };
-  const bool chunked = config.kind == TierKind::lmcache;
-  if (chunked && (config.chunk_tokens < block_size || config.chunk_tokens % block_size != 0)) {
-    throw InputError("a chunk of the host tier must be a multiple of engine.block_size (" +
-                     number(block_size) + "), found " + number(config.chunk_tokens) + " tokens");
-  }
+/// What binding refuses otherwise.
+[[maybe_unused]] bool is_possible(const TierConfig& config, int block_size) {
   const bool stores = config.store_mode == StoreMode::prompt || config.store_mode == StoreMode::all;
-  if (config.prefetch != nullptr && (config.kind != TierKind::offload || !stores))
-    throw InputError("prefetch needs a host tier \"offload\" that stores what is computed");
+  const bool may_prefetch = config.kind == TierKind::offload && stores;
+  const bool chunked = config.kind == TierKind::lmcache;
   const std::int64_t least = chunked ? config.chunk_tokens / block_size : 1;
-  constexpr std::int64_t kMost = 1 << 30;
-  if (config.host_blocks < least || config.host_blocks > kMost) {
-    throw InputError("the host tier must hold between " + number(least) + " and " + number(kMost) +
-                     " KV blocks, found room for " + number(config.host_blocks));
-  }
+  return (!chunked || config.chunk_tokens % block_size == 0) &&
+         (config.prefetch == nullptr || may_prefetch) && least > 0 && config.host_blocks >= least &&
+         config.host_blocks <= 1 << 30;
 }
 
 }  // namespace
@@ -35,7 +27,7 @@ std::unique_ptr<HostTier> make_host_tier(const TierConfig& config, int max_step_
                                          BlockCopier* copier, std::vector<KvEvent>& events) {
   if (config.kind == TierKind::none) return std::make_unique<NoTier>();
   if (copier == nullptr) throw std::invalid_argument("a host tier needs a copier");
-  check(config, kv.block_size());
+  assert(is_possible(config, kv.block_size()));
   if (config.kind == TierKind::lmcache)
     return std::make_unique<LmcacheTier>(config, kv, *copier, events);
   if (config.kind == TierKind::swap) return std::make_unique<SwapTier>(config, kv, *copier, events);

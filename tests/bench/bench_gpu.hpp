@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "workers/backends/cuda/forward/ceilings.hpp"
+#include "tests/bench/ceilings.hpp"
 #include "workers/cell/experiment.hpp"
 
 namespace worker {

@@ -1,5 +1,5 @@
 #pragma once
-#include "workers/backends/cuda/forward/ceilings.hpp"
+#include "tests/bench/ceilings.hpp"
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/model/shape.hpp"
 

@@ -1,14 +1,14 @@
-#include "workers/tools/bench_gpu.hpp"
+#include "tests/bench/bench_gpu.hpp"
 
 #include <algorithm>
 #include <deque>
 #include <random>
 
+#include "tests/bench/step_floor.hpp"
 #include "workers/backends/sim/sim_backend.hpp"
 #include "workers/cell/cuda_execution.hpp"
 #include "workers/engine/engine.hpp"
 #include "workers/policies/factory.hpp"
-#include "workers/tools/step_floor.hpp"
 #include "workers/workload/request_list.hpp"
 
 namespace worker {

@@ -1,4 +1,4 @@
-#include "workers/tools/benches.hpp"
+#include "tests/bench/bench_sim.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -55,7 +55,7 @@ SimSpeed measure_sim(const ExperimentConfig& config, int repeats) {
     best.scheduled = counter.scheduled;
     best.blocks_touched = run.blocks_touched;
     best.engine_s = std::min(best.engine_s, run.seconds);
-    Recorder recorder(load.workload, bytes_per_block(config), config.engine.kv.block_size);
+    Recorder recorder(load.workload, config.bytes_per_block, config.engine.kv.block_size);
     best.recorded_s = std::min(best.recorded_s, run_once(config, load, recorder).seconds);
   }
   return best;

@@ -20,7 +20,9 @@ void bind_workload(ParamBinder& in, int vocabulary);
 void bind_policy(ParamBinder& in);
 /// The host tier and its link.
 void bind_tier(ParamBinder& in);
-/// What is recorded beside the engine's own tables.
-void bind_access_log(ParamBinder& in);
+/// Bytes of a KV block, where model and block size are known.
+void bind_block_bytes(ExperimentConfig& config);
+/// Whether the accesses that are to be recorded exist.
+void check_access_log(const ParamBinder& in);
 
 }  // namespace worker

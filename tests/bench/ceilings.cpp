@@ -1,4 +1,4 @@
-#include "workers/backends/cuda/forward/ceilings.hpp"
+#include "tests/bench/ceilings.hpp"
 
 #include <algorithm>
 

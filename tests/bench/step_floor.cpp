@@ -1,4 +1,4 @@
-#include "workers/tools/step_floor.hpp"
+#include "tests/bench/step_floor.hpp"
 
 #include <algorithm>
 
