@@ -67,8 +67,7 @@ const std::vector<std::vector<std::string>> kReadingCommands = {
     {"claims", "ARCHIVE"},
     {"export", "ARCHIVE", "--table", "cells"},
     {"trace", "ARCHIVE", "0"},
-    {"plan", "tiny.toml", "--archive", "ARCHIVE"},
-    {"bound", "tiny.toml", "--archive", "ARCHIVE"}};
+    {"plan", "tiny.toml", "--archive", "ARCHIVE"}};
 
 std::vector<std::string> on(std::vector<std::string> words, const std::string& archive) {
   std::ranges::replace(words, std::string("ARCHIVE"), archive);
