@@ -39,6 +39,10 @@ const Latency* latency_named(std::string_view name) {
 struct Statistic {
   std::string name;     // "ttft"
   double percent = -1;  // -1: the mean
+  std::string text() const {
+    if (percent == 100) return name + "_max";
+    return name + (percent < 0 ? "_mean" : "_p" + exact_number(percent));
+  }
 };
 
 std::optional<Statistic> statistic_of(std::string metric) {
@@ -85,6 +89,7 @@ Limit limit_of(const std::string& text) {
   if (!statistic && !is_rate)
     throw std::invalid_argument("there is no metric " + limit.metric + "; limits are of " +
                                 known_metrics());
+  if (statistic) limit.metric = statistic->text();  // one spelling of "ttft_p90_s"
   limit.is_most = statistic && statistic->name != kInteractivity;
   return limit;
 }

@@ -9,7 +9,7 @@
 namespace analysis {
 namespace {
 
-const std::string kTable = "capacity.search.";
+const std::string kTable = "capacity.search.", kMakespan = "makespan_s", kEnergy = "gpu_energy_j";
 
 double number_in(const sweep::Value& value) {
   if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
@@ -34,7 +34,7 @@ int seed_of(const sweep::CellRecord& record, const CapacityRules& rules) {
 
 /// Those that limits are about, and those of the front.
 std::set<std::string> metrics_of(const CapacityRules& rules) {
-  std::set<std::string> metrics = {kInteractivityP90, kThroughput, "jobs"};
+  std::set<std::string> metrics = {kInteractivityP90, kThroughput, kMakespan, kEnergy, "jobs"};
   for (const Slo& slo : rules.slos)
     for (const Limit& limit : slo.limits) metrics.insert(limit.metric);
   return metrics;
@@ -118,13 +118,10 @@ Capacity capacity_of(const CapacityRules& rules, const CapacityPlace& place, con
   capacity.load = mean_of(capacity.search.capacities(rules.search));
   capacity.interactivity = mean_over(capacity, kInteractivityP90, most);
   capacity.tokens_per_s = mean_over(capacity, kThroughput, most);
+  capacity.joules_per_token = mean_over(capacity, kEnergy, most) /
+                              mean_over(capacity, kMakespan, most) / capacity.tokens_per_s;
   find_binding(rules, capacity);
   return capacity;
-}
-
-double known(const std::map<std::string, double>& values, const std::string& gpu) {
-  const auto found = values.find(gpu);
-  return found == values.end() ? sweep::kNotObserved : found->second;
 }
 
 void add_toml(std::string& text, const char* table, const std::map<std::string, double>& values) {
@@ -143,7 +140,31 @@ std::map<std::string, double> by_gpu(const sweep::ParamMap& params, const std::s
   return values;
 }
 
+/// The loads and seeds of a sweep that is no search; none if it has fewer than three loads.
+std::optional<CapacityRules> rules_of_axes(const sweep::SweepSpec& spec) {
+  CapacityRules rules;
+  for (const char* name : kLoadAxes) {
+    const sweep::Axis* axis = spec.find_axis(name);
+    if (axis == nullptr || axis->values.size() < 3) continue;
+    if (!rules.load.empty()) return std::nullopt;
+    rules.load = name;
+    for (const sweep::Param& each : axis->values)
+      rules.search.loads.push_back(number_in(each.value));
+  }
+  std::ranges::sort(rules.search.loads);
+  if (const sweep::Axis* axis = spec.find_axis(kSeedAxis))
+    for (const sweep::Param& each : axis->values)
+      if (const auto* seed = std::get_if<std::int64_t>(&each.value))
+        rules.workload_seeds.push_back(*seed);
+  return rules.load.empty() ? std::nullopt : std::optional(std::move(rules));
+}
+
 }  // namespace
+
+double known(const std::map<std::string, double>& values, const std::string& gpu) {
+  const auto found = values.find(gpu);
+  return found == values.end() ? sweep::kNotObserved : found->second;
+}
 
 std::string value_text(const sweep::Value& value) {
   const double number = number_in(value);
@@ -184,7 +205,7 @@ std::string CapacityRules::to_toml() const {
 }
 
 std::optional<CapacityRules> capacity_rules(const sweep::SweepSpec& spec) {
-  if (!spec.capacity.contains(kTable + "load")) return std::nullopt;
+  if (!spec.capacity.contains(kTable + "load")) return rules_of_axes(spec);
   sweep::ParamReader reader(spec.capacity, spec.path);
   CapacityRules rules;
   rules.load = reader.choice(kTable + "load", "", {std::begin(kLoadAxes), std::end(kLoadAxes)});
@@ -333,6 +354,7 @@ Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capa
       row.push_back(value == nullptr ? "-" : value_text(*value));
     }
     const std::string verdict = each.verdict(rules);
+    const bool all_meet = each.has_answer() && each.search.all_meet(rules.search);
     row.push_back(verdict.empty() ? estimate_text(each.load) : verdict);
     const auto ratio = over_fcfs(rules, each, capacities);
     row.push_back(ratio ? estimate_text(*ratio) : "-");
@@ -348,8 +370,11 @@ Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capa
     const double price = known(rules.price_per_hour, each.place->gpu);
     const double watts = known(rules.watts, each.place->gpu);
     if (has_price) row.push_back(four_digits(price / 3600 / each.tokens_per_s * 1e6));
-    if (has_watts) row.push_back(four_digits(watts / each.tokens_per_s));
-    if (has_watts) row.push_back(four_digits(each.load.value / watts * 1e6));
+    const double joules = each.joules_per_token;
+    if (has_watts)
+      row.push_back(four_digits(std::isnan(joules) ? watts / each.tokens_per_s : joules));
+    if (has_watts)
+      row.push_back((all_meet ? "at least " : "") + four_digits(each.load.value / watts * 1e6));
     grid.rows.push_back(std::move(row));
   }
   return grid;

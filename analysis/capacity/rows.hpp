@@ -37,7 +37,11 @@ inline constexpr const char* kSeedAxis = "workload.seed";
 /// The axes that are a load.
 inline constexpr const char* kLoadAxes[] = {"workload.live", "jps"};
 
-/// None if the sweep file has no [capacity.search]. Throws sweep::SpecError.
+/// The value of the GPU; NaN if there is none.
+double known(const std::map<std::string, double>& values, const std::string& gpu);
+
+/// Those of a sweep file without [capacity.search] have no objective, and the loads of its axis;
+/// none without three of them. Throws sweep::SpecError.
 std::optional<CapacityRules> capacity_rules(const sweep::SweepSpec& spec);
 
 /// A cell of a row with what its limits are about.
@@ -76,7 +80,11 @@ struct Capacity {
   double next = sweep::kNotObserved, value = sweep::kNotObserved;  // means: the load, the metric
   // At the capacity, means over the seeds that have one:
   double interactivity = sweep::kNotObserved, tokens_per_s = sweep::kNotObserved;
+  double joules_per_token = sweep::kNotObserved;  // measured by NVML
 
+  /// Whether more results would change nothing, and whether there is an answer.
+  bool is_over() const { return search.is_over() || !problem.empty(); }
+  bool has_answer() const { return search.is_over() && problem.empty(); }
   /// "even 1 misses ttft_p90 <= 2 s: 3.1 s", "meets all limits at 512: raise --most", or nothing
   std::string verdict(const CapacityRules& rules) const;
   /// "seed 1 misses at 9 and meets again at 12": loads that meet above one that does not.

@@ -65,6 +65,8 @@ Json distribution(const char* unit, const Values& values) {
   json["min"] = percentile(values, 0);
   json["max"] = percentile(values, 100);
   json["std"] = spread_of(values);
+  json["count"] = values.size();
+  json["sum"] = total_of(values);
   return json;
 }
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 
 #include "analysis/capacity/rows.hpp"
 #include "analysis/compare/config.hpp"
@@ -11,67 +12,60 @@ namespace {
 
 using Draw = ChartSeries::Draw;
 
-/// "continuum", or "cpu_offload, 64 GiB"
-std::string name_of(const CapacityPlace& place) {
+using CapacityPlaces = std::vector<const CapacityPlace*>;
+
+std::string dram_of(const CapacityPlace& place) {
   const sweep::Value* dram = sweep::value_on(place.axes, "dram_gib");
-  return place.policy + (dram == nullptr ? "" : ", " + value_text(*dram) + " GiB");
+  return dram == nullptr ? "no host memory" : value_text(*dram) + " GiB";
 }
 
-/// The places of a chart: all but their policy and host memory.
-std::string chart_of(const CapacityPlace& place) {
-  std::string text;
+/// The place without its policy and host memory, of which a chart shows all.
+std::string chart_of(const CapacityPlace& place, bool with_gpu = true) {
+  std::vector<std::string> texts;
   for (const auto& [axis, value] : place.axes)
-    if (axis != "policy" && axis != "dram_gib")
-      text += (text.empty() ? "" : ", ") + (axis == "gpu" ? "" : axis + " = ") +
-              sweep::bare_text(value);
-  return text;
+    if (axis != "policy" && axis != "dram_gib" && (with_gpu || axis != "gpu"))
+      texts.push_back((axis == "gpu" ? "" : axis + " = ") + sweep::bare_text(value));
+  return sweep::joined(texts);
 }
 
-Chart start(const std::string& kind, const CapacityPlace& place, const char* figure,
-            const std::string& title) {
+Chart start(const std::string& kind, const CapacityRules& rules, const std::string& of,
+            const std::string& figure, const std::string& title) {
   Chart chart;
   chart.id = "study";
   chart.title = title;
   chart.kind = kind;
-  chart.gpu = chart_of(place);
-  chart.at = {{"study", "capacity"}, {"figure", figure}};
+  chart.gpu = of;
+  chart.at = {{"study", rules.slos.empty() ? "interactivity" : "capacity"}, {"figure", figure}};
   return chart;
 }
 
-std::vector<std::string> unique(const std::vector<const Capacity*>& rows, auto text_of) {
+std::vector<std::string> unique(const auto& items, auto text_of) {
   std::vector<std::string> texts;
-  for (const Capacity* each : rows)
-    if (const std::string text = text_of(*each->place);
-        std::ranges::find(texts, text) == texts.end())
+  for (const auto& each : items)
+    if (const std::string text = text_of(each); std::ranges::find(texts, text) == texts.end())
       texts.push_back(text);
   return texts;
 }
 
 /// The capacity of each policy with its interval, a series for each amount of host memory.
-Chart capacity_chart(const CapacityRules& rules, const std::vector<const Capacity*>& rows,
-                     const std::string& kind) {
-  const Slo& slo = *rows.front()->slo;
-  const bool several = rules.slos.size() > 1;
-  Chart chart = start(kind, *rows.front()->place, "capacity",
-                      "Capacity: " + rules.unit() + " per GPU" + (several ? ", " + slo.name : ""));
-  if (several) chart.at["figure"] += '-' + slo.name;
+Chart capacity_chart(const CapacityRules& rules, const Slo& slo, const std::string& of,
+                     const std::vector<const Capacity*>& rows, const std::string& kind) {
+  const std::string name = rules.slos.size() > 1 ? slo.name : "";
+  Chart chart = start(kind, rules, of, name.empty() ? "capacity" : "capacity-" + name,
+                      "Capacity: " + rules.unit() + " per GPU" + (name.empty() ? "" : ", " + name));
   ChartPanel& panel = chart.panel();
-  const auto policy_of = [](const CapacityPlace& place) { return place.policy; };
-  const auto dram_of = [](const CapacityPlace& place) {
-    const sweep::Value* dram = sweep::value_on(place.axes, "dram_gib");
-    return dram == nullptr ? std::string("no host memory") : value_text(*dram) + " GiB";
-  };
-  panel.x = {.name = "policy", .names = unique(rows, policy_of), .of_policies = true};
+  panel.x = {.name = "policy",
+             .names = unique(rows, [](const Capacity* each) { return each->place->policy; }),
+             .of_policies = true};
   panel.y = {.name = rules.unit() + " per GPU", .names = {}, .from = 0};
-  int color = 0;
-  for (const std::string& dram : unique(rows, dram_of)) {
+  for (const std::string& dram :
+       unique(rows, [](const Capacity* each) { return dram_of(*each->place); })) {
     ChartSeries series;
     series.name = dram;
-    series.color = std::to_string(color++);
+    series.color = std::to_string(panel.series.size());
     series.draw = Draw::dots;
     for (const Capacity* each : rows) {
-      if (dram_of(*each->place) != dram || !each->problem.empty() || !each->search.is_over())
-        continue;
+      if (dram_of(*each->place) != dram || !each->has_answer()) continue;
       const auto at = std::ranges::find(panel.x.names, each->place->policy);
       series.x.push_back(static_cast<double>(at - panel.x.names.begin()));
       series.y.push_back(each->load.value);
@@ -89,60 +83,78 @@ Chart capacity_chart(const CapacityRules& rules, const std::vector<const Capacit
   return chart;
 }
 
+/// What a load yields: tokens by the second, the dollar or the joule of a GPU.
+struct Yield {
+  const char *figure, *title, *y;
+  double (*per)(const CapacityRules& rules, const std::string& gpu);  // of a second; NaN: not known
+};
+constexpr Yield kYields[] = {
+    {"front", "Throughput against interactivity", "output tokens/s of a GPU",
+     [](const CapacityRules&, const std::string&) { return 1.0; }},
+    {"front-dollar", "Tokens of a dollar against interactivity", "output tokens a dollar",
+     [](const CapacityRules& rules, const std::string& gpu) {
+       return known(rules.price_per_hour, gpu) / 3600;
+     }},
+    {"front-joule", "Tokens of a joule against interactivity", "output tokens a joule",
+     [](const CapacityRules& rules, const std::string& gpu) { return known(rules.watts, gpu); }}};
+
 struct FrontPoint {
-  double x, y, load;
+  double x = 0, y = 0, load = 0;
+  std::size_t seeds = 0;
 };
 
-/// The means over the seeds of each load that has three or more.
-std::vector<FrontPoint> points_of(const CapacityRules& rules, const CapacityPlace& place) {
-  struct Sum {
-    double x = 0, y = 0;
-    int n = 0;
-  };
-  std::map<std::size_t, Sum> sums;
+/// The means over the seeds of each load that has three, or as many as any.
+std::vector<FrontPoint> points_of(const CapacityRules& rules, const CapacityPlace& place,
+                                  const Yield& yield) {
+  std::map<std::size_t, FrontPoint> sums;
+  std::size_t seeds = 0;
   for (const auto& [question, cell] : place.cells) {
     if (cell.metrics.empty()) continue;
-    const double x = cell.metrics.at(kInteractivityP90), y = cell.metrics.at(kThroughput);
+    const double x = cell.metrics.at(kInteractivityP90);
+    const double y = cell.metrics.at(kThroughput) / yield.per(rules, place.gpu);
     if (!std::isfinite(x) || !std::isfinite(y)) continue;
-    Sum& sum = sums[question.load];
-    sum = {sum.x + x, sum.y + y, sum.n + 1};
+    FrontPoint& sum = sums[question.load];
+    sum = {sum.x + x, sum.y + y, rules.search.loads[question.load], sum.seeds + 1};
+    seeds = std::max(seeds, sum.seeds);
   }
   std::vector<FrontPoint> points;
   for (const auto& [load, sum] : sums)
-    if (sum.n >= static_cast<int>(kFewestRepeats))
-      points.push_back({sum.x / sum.n, sum.y / sum.n, rules.search.loads[load]});
+    if (const auto n = static_cast<double>(sum.seeds); sum.seeds >= std::min(seeds, kFewestRepeats))
+      points.push_back({sum.x / n, sum.y / n, sum.load, sum.seeds});
   return points;
 }
 
-/// Throughput against what a user sees: a line over the loads of each policy; filled points are on
-/// the front.
-Chart interactivity_chart(const CapacityRules& rules, const std::vector<const Capacity*>& rows,
-                          const std::string& kind) {
-  Chart chart = start(kind, *rows.front()->place, "front", "Throughput against interactivity");
+/// What a load yields against what a user sees: a line over the loads of each policy; circles are
+/// on the front.
+Chart front_chart(const CapacityRules& rules, const Yield& yield, const std::string& of,
+                  const CapacityPlaces& places, const std::string& kind) {
+  Chart chart = start(kind, rules, of, yield.figure, yield.title);
   ChartPanel& panel = chart.panel();
   panel.x.name = "P90 interactivity [tokens/s that a user sees]";
-  panel.y.name = "output tokens/s of a GPU";
+  panel.y.name = yield.y;
   std::vector<FrontPoint> all;
-  for (const Capacity* each : rows)
-    for (const FrontPoint& point : points_of(rules, *each->place)) all.push_back(point);
+  for (const CapacityPlace* each : places)
+    for (const FrontPoint& point : points_of(rules, *each, yield)) all.push_back(point);
   const auto is_front = [&](const FrontPoint& point) {
     return std::ranges::none_of(all, [&](const FrontPoint& other) {
       return other.x >= point.x && other.y >= point.y && (other.x > point.x || other.y > point.y);
     });
   };
+  const bool names_gpu = unique(places, [](const auto* each) { return each->gpu; }).size() > 1;
   ChartSeries front;
   front.name = "on the front";
   front.draw = Draw::dots;
   front.color = "4";
   front.hollow = true;
   std::vector<std::string> labels;
-  for (const Capacity* each : rows) {
+  for (const CapacityPlace* each : places) {
     ChartSeries series;
-    series.name = name_of(*each->place);
-    series.policy = each->place->policy;
+    series.name = (names_gpu ? each->gpu + ", " : "") + each->policy;
+    if (sweep::value_on(each->axes, "dram_gib") != nullptr) series.name += ", " + dram_of(*each);
+    series.policy = each->policy;
     series.points = true;
     std::vector<double> loads;
-    for (const FrontPoint& point : points_of(rules, *each->place)) {
+    for (const FrontPoint& point : points_of(rules, *each, yield)) {
       series.x.push_back(point.x);
       series.y.push_back(point.y);
       loads.push_back(point.load);
@@ -158,9 +170,26 @@ Chart interactivity_chart(const CapacityRules& rules, const std::vector<const Ca
   if (!front.x.empty()) panel.series.push_back(std::move(front));
   if (panel.series.empty()) chart.nothing = "No cell has a result.";
   chart.note =
-      "Each line goes over the loads that were tried on three seeds. Circles with their load (" +
+      "Each line goes over the loads that were tried, in means over the seeds. Circles "
+      "with their load (" +
       rules.unit() + "): no other has both more. " + kind + '.';
   return chart;
+}
+
+/// The front of each GPU, and of all together by what they cost, as far as that is known.
+void add_fronts(const CapacityRules& rules, const std::vector<CapacityPlace>& places,
+                const std::string& kind, std::vector<Chart>& charts) {
+  for (const Yield& yield : kYields) {
+    const bool of_gpu = &yield == kYields;
+    const auto group_of = [&](const CapacityPlace& place) { return chart_of(place, of_gpu); };
+    for (const std::string& of : unique(places, group_of)) {
+      CapacityPlaces own;
+      for (const CapacityPlace& each : places)
+        if (group_of(each) == of && !std::isnan(yield.per(rules, each.gpu))) own.push_back(&each);
+      if (of_gpu || unique(own, [](const auto* each) { return each->gpu; }).size() > 1)
+        charts.push_back(front_chart(rules, yield, of, own, kind));
+    }
+  }
 }
 
 }  // namespace
@@ -177,25 +206,24 @@ CapacityReport capacity_report(sweep::ArchiveReader& archive) {
   std::vector<const sweep::CellRecord*> records;
   for (const sweep::CellRecord& each : archive.cells())
     if (!each.kept) records.push_back(&each);
+  const auto ok = std::ranges::find_if(records, [](const sweep::CellRecord* each) {
+    return each->has_result(sweep::RecordLevel::jobs);
+  });
+  if (ok == records.end()) return report;
+  report.kind = figures_kind(ConfiguredCell(**ok));
   KnownMetrics known;
   const std::vector<CapacityPlace> places = capacity_places(*rules, records, &archive, known);
   const std::vector<Capacity> capacities = capacities_of(*rules, places);
-  const auto ok = std::ranges::find(records, sweep::CellStatus::ok, &sweep::CellRecord::status);
-  if (ok == records.end()) return report;
-  const std::string kind = figures_kind(ConfiguredCell(**ok));
-  std::vector<std::pair<std::string, std::vector<const Capacity*>>> groups;
-  for (const Capacity& each : capacities) {
-    const std::string name = chart_of(*each.place) + '\n' + each.slo->name;
-    auto group = std::ranges::find(groups, name, [](const auto& of) { return of.first; });
-    if (group == groups.end()) group = groups.insert(groups.end(), {name, {}});
-    group->second.push_back(&each);
-  }
-  for (const auto& [name, rows] : groups)
-    report.charts.push_back(capacity_chart(*rules, rows, kind));
-  for (const auto& [name, rows] : groups)
-    if (rows.front()->slo == &rules->slos.front())
-      report.charts.push_back(interactivity_chart(*rules, rows, kind));
-  report.kind = kind;
+  const auto group_of = [](const CapacityPlace& place) { return chart_of(place); };
+  for (const Slo& slo : rules->slos)
+    for (const std::string& of : unique(places, group_of)) {
+      std::vector<const Capacity*> rows;
+      for (const Capacity& each : capacities)
+        if (each.slo == &slo && chart_of(*each.place) == of) rows.push_back(&each);
+      report.charts.push_back(capacity_chart(*rules, slo, of, rows, report.kind));
+    }
+  add_fronts(*rules, places, report.kind, report.charts);
+  if (rules->slos.empty()) return report;
   report.of_live = !rules->workload_seeds.empty();
   report.grid = capacity_grid(*rules, capacities);
   for (const Capacity& each : capacities)

@@ -25,34 +25,28 @@ void print_notes(const CapacitySearch& search) {
 /// Rows without an answer: undecided, or with cells that failed.
 int unanswered(const CapacitySearch& search) {
   int rows = 0;
-  for (const Capacity& each : search.capacities())
-    rows += each.problem.empty() && each.search.is_over() ? 0 : 1;
+  for (const Capacity& each : search.capacities()) rows += each.has_answer() ? 0 : 1;
   return rows;
 }
 
-std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
-  if (options.backend) return *options.backend;
-  return spec.backend ? sweep::bare_text(spec.backend->value) : "sim";
+/// Before the search, which may last long, and before a file is written.
+void check_confirm(const Options& options, const std::string& searched) {
+  if (!options.confirm) return;
+  require_backend(*options.confirm, "--confirm");
+  if (*options.confirm == searched)
+    throw UsageError("--confirm must be another backend than " + searched + ", which is searched");
+  Options on = options;
+  on.backend = options.confirm;
+  make_plan(options.arguments.front(), on);
 }
 
-/// Before the search, which may last long.
-void require_other_backend(const std::string& confirm, const std::string& backend) {
-  const std::vector<std::string> known = {"sim", "cpu", "cuda", "server"};
-  if (std::ranges::find(known, confirm) == known.end())
-    throw UsageError("--confirm must be one of " + sweep::joined(known) + ", found \"" + confirm +
-                     '"');
-  if (confirm == backend)
-    throw UsageError("--confirm must be another backend than " + backend + ", which is searched");
-}
-
-void print_result(const CapacitySearch& search, const std::string& backend,
-                  const Options& options) {
+void print_result(const CapacitySearch& search, const Options& options) {
   print_grid(capacity_grid(search.rules(), search.capacities()), grid_format(options), std::cout);
   if (options.format) return;
   std::cout << '\n';
   print_notes(search);
-  std::cout << capacity_kind(backend) << " (" << backend << "): " << search.cells()
-            << " cells were asked for, of " << search.grid_cells()
+  std::cout << analysis::to_text({search.backend(), "-", "-"}) << ": " << search.answered()
+            << " cells were run, of " << search.grid_cells()
             << " that every load and seed would be\n";
 }
 
@@ -64,35 +58,27 @@ int failed(int code, const CapacityFiles& files) {
 }  // namespace
 
 int capacity(const Options& options) {
-  if (options.in_mpi_job)
-    throw UsageError(
-        "capacity starts runs itself: give --launch \"mpirun -n 8\" in place of "
-        "mpirun");
-  if (options.budget && *options.budget < 1)
-    throw UsageError("--budget must be at least 1 cell, found " + std::to_string(*options.budget));
+  check_search(options, "capacity");
   const sweep::SweepSpec spec = sweep::load_spec(options.arguments.front());
   const CapacityFiles files(archive_path(options, spec.name));
   sweep::SweepSpec assigned = spec;
   for (const std::string& each : options.set)
     sweep::assign(assigned, sweep::parse_assignment(each));
-  const std::string backend = backend_of(spec, options);
-  if (options.confirm) require_other_backend(*options.confirm, backend);
   CapacitySearch search(options, spec, rules_of(assigned, options), files);
-  const int code = search.run();
-  if (search.is_out_of_budget()) {
-    print_result(search, backend, options);
+  check_confirm(options, search.backend());
+  int code = search.run();
+  if (code == kIncomplete && search.is_out_of_budget()) {
+    print_result(search, options);
     std::cerr << "kvsweep: the budget of " << *options.budget << " cells leaves "
               << unanswered(search) << " of " << search.capacities().size()
-              << " rows undecided: the next round needs " << search.cells()
+              << " rows undecided: the next round needs " << search.asked()
               << "; the same command with a larger --budget continues\n";
     return code;
   }
-  if (code != kOk) return failed(code, files);
-  if (options.confirm)
-    if (const int confirmed = search.confirm(*options.confirm); !is_over(confirmed))
-      return failed(confirmed, files);
+  if (code == kOk && options.confirm) code = search.confirm(*options.confirm);
+  if (!is_over(code)) return failed(code, files);
   search.finish();
-  print_result(search, backend, options);
+  print_result(search, options);
   if (options.confirm) {
     std::cout << '\n';
     print_grid(search.confirmed(*options.confirm), grid_format(options), std::cout);

@@ -93,6 +93,8 @@ std::map<std::string, double> by_gpu(const sweep::SweepSpec& spec, sweep::ParamR
                                      const std::vector<std::string>& given) {
   std::map<std::string, double> values;
   const std::string prefix = "capacity." + name + '.';
+  if (const std::string bare = "capacity." + name; spec.capacity.contains(bare))
+    table.fail(bare, "must name the GPU, as " + name + ".\"h100-80gb\" = 3");
   for (const auto& [key, param] : spec.capacity)
     if (key.starts_with(prefix))
       values[key.substr(prefix.size())] = table.number(key, 0, 1e-6, 1e6);
@@ -173,8 +175,11 @@ analysis::CapacityRules rules_of(const sweep::SweepSpec& spec, const Options& op
   const std::vector<std::string> gpus = gpus_of(spec);
   check_gpus(rules.price_per_hour, "the price", gpus);
   check_gpus(rules.watts, "the watts", gpus);
-  for (const std::string& gpu : gpus)
-    rules.watts.try_emplace(gpu, worker::load_gpu_profile(options.profiles, gpu).power_limit_w);
+  for (const std::string& gpu : gpus) {
+    const backends::GpuProfile profile = worker::load_gpu_profile(options.profiles, gpu);
+    rules.watts.try_emplace(gpu, profile.power_limit_w);
+    if (profile.price_per_hour > 0) rules.price_per_hour.try_emplace(gpu, profile.price_per_hour);
+  }
   return rules;
 }
 

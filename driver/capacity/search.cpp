@@ -3,51 +3,28 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
-#include <iostream>
-#include <stdexcept>
 
-#include "analysis/text/escape.hpp"
 #include "analysis/text/new_file.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
-#include "sweeps/archive/reader.hpp"
 
 namespace driver {
 namespace {
 
 namespace fs = std::filesystem;
 
-std::string number_text(double load) { return analysis::exact_number(load); }
-
-/// The axes of the cell's place, as the sweep file has them: a policy without the changes that its
-/// label names.
-sweep::AxisValues written_axes(const PlannedCell& planned, const analysis::CapacityRules& rules) {
-  sweep::AxisValues axes;
-  for (const auto& [axis, value] : planned.cell.axes) {
-    if (rules.is_own(axis)) continue;
-    const bool is_profile = axis == "policy" && !planned.cell.params.contains(axis);
-    const std::string name = is_profile ? "server.profile" : axis;
-    axes.emplace_back(name, planned.cell.params.at(name).value);
-  }
-  return axes;
-}
-
-bool has_failed(sweep::CellStatus status) {
-  return status == sweep::CellStatus::failed || status == sweep::CellStatus::timeout ||
-         status == sweep::CellStatus::quarantined;
-}
-
-std::size_t size_of(const auto& by_place) {
-  std::size_t size = 0;
-  for (const auto& [place, items] : by_place) size += items.size();
-  return size;
-}
-
 std::vector<const sweep::CellRecord*> pointers_to(const std::vector<sweep::CellRecord>& records) {
   std::vector<const sweep::CellRecord*> pointers;
   for (const sweep::CellRecord& each : records)
     if (!each.kept) pointers.push_back(&each);
   return pointers;
+}
+
+/// "[1, 2.5]" of numbers of any type.
+std::string list_of(const auto& numbers, auto text_of) {
+  std::vector<std::string> texts;
+  for (const auto& each : numbers) texts.push_back(text_of(each));
+  return '[' + sweep::joined(texts) + "]\n";
 }
 
 }  // namespace
@@ -65,172 +42,89 @@ CapacitySearch::CapacitySearch(const Options& options, const sweep::SweepSpec& s
       spec_(spec),
       rules_(std::move(rules)),
       files_(std::move(files)),
-      runs_(options, spec, files_.sweep, options.profiles.string(), files_.log) {}
+      runs_(options, spec, files_.sweep, options.profiles.string(), files_.log),
+      rounds_(options, runs_, files_.archive, "capacity", {"--record", "jobs"}) {
+  rounds_.plan(spec.path);
+  for (const PlannedCell& planned : rounds_.plan().cells) {
+    std::string& block = blocks_[rules_.place_name(planned.cell.axes)];
+    if (!block.empty()) continue;
+    for (const auto& [axis, value] : written_axes(planned))
+      if (!rules_.is_own(axis)) block += '"' + axis + "\" = " + sweep::to_text(value) + '\n';
+  }
+}
 
-std::string CapacitySearch::sweep_text() const {
+/// The user's file with the loads that it lacks, and what is searched for.
+void CapacitySearch::write_sweep() const {
   std::string text = spec_.text +
-                     "\n# What kvsweep capacity searched for, and the loads that it "
-                     "asked for beyond those of the axis.\n" +
+                     "\n# What kvsweep capacity searched for, and the loads that it asked for "
+                     "beyond those of the axis.\n" +
                      rules_.to_toml();
-  for (const auto& [place, block] : blocks_) {
-    const auto loads = loads_.find(place);
-    if (loads == loads_.end()) continue;
-    std::vector<std::string> numbers;
-    for (const std::size_t each : loads->second)
-      numbers.push_back(number_text(rules_.search.loads[each]));
-    text += "[[include]]\n" + block + '"' + rules_.load + "\" = [" + sweep::joined(numbers) + "]\n";
-    if (rules_.workload_seeds.empty()) continue;
-    numbers.clear();
-    for (const std::int64_t each : rules_.workload_seeds) numbers.push_back(std::to_string(each));
-    text += '"' + std::string(analysis::kSeedAxis) + "\" = [" + sweep::joined(numbers) + "]\n";
+  for (const auto& [place, loads] : loads_) {
+    text +=
+        "[[include]]\n" + blocks_.at(place) + '"' + rules_.load + "\" = " +
+        list_of(loads, [&](auto at) { return analysis::exact_number(rules_.search.loads[at]); });
+    if (!rules_.workload_seeds.empty())
+      text += '"' + std::string(analysis::kSeedAxis) + "\" = " +
+              list_of(rules_.workload_seeds, [](auto seed) { return std::to_string(seed); });
   }
-  return text;
-}
-
-/// Writes the sweep file and plans it.
-void CapacitySearch::plan() {
   analysis::NewFile file(files_.sweep);
-  file.fill([&](std::ostream& out) { out << sweep_text(); });
+  file.fill([&](std::ostream& out) { out << text; });
   file.commit();
-  Options options = options_;
-  options.only.clear();
-  options.set = runs_.assignments({});
-  if (!options.backend && !spec_.backend) options.backend = "sim";
-  plan_ = make_plan(files_.sweep, options);
-  for (const PlannedCell& planned : plan_.cells) {
-    const std::string place = rules_.place_name(planned.cell.axes);
-    if (blocks_.contains(place)) continue;
-    std::string& block = blocks_[place];
-    std::string& filter = filters_[place];
-    for (const auto& [axis, value] : written_axes(planned, rules_)) {
-      block += '"' + axis + "\" = " + sweep::to_text(value) + '\n';
-      filter += axis + '=' + sweep::bare_text(value) + ',';
-    }
-  }
 }
 
-/// Decides by the results that there are what is open.
+int CapacitySearch::cell_of(const analysis::CapacityCell& cell) const {
+  return static_cast<int>(cell.record - rounds_.records().data());
+}
+
+/// Returns false if the plan lacks the cell, whose load is then added to it.
+bool CapacitySearch::ask(const analysis::CapacityPlace& place, const analysis::Question& question,
+                         bool has_answer) {
+  const auto cell = place.cells.find(question);
+  if (cell == place.cells.end()) {
+    loads_[place.name].insert(question.load);
+    return false;
+  }
+  const int index = cell_of(cell->second);
+  asked_.insert(index);
+  if (!has_answer && rounds_.is_open(index)) open_.insert(index);
+  return true;
+}
+
+/// Decides by the results that there are what is asked for, and what of it is open.
 void CapacitySearch::judge() {
-  std::optional<sweep::ArchiveReader> archive;
-  std::map<std::string, const sweep::CellRecord*> found;
-  if (fs::exists(files_.archive)) {
-    archive.emplace(open_archive(files_.archive));
-    for (const sweep::CellRecord& record : archive->cells()) found[record.key] = &record;
+  for (bool is_planned = false; !is_planned;) {
+    rounds_.read();
+    places_ = analysis::capacity_places(rules_, pointers_to(rounds_.records()), rounds_.archive(),
+                                        known_);
+    capacities_ = analysis::capacities_of(rules_, places_);
+    asked_.clear();
+    open_.clear();
+    is_planned = true;
+    for (const analysis::Capacity& each : capacities_)
+      for (const analysis::Question& question : each.search.asked)
+        is_planned = ask(*each.place, question, !each.problem.empty()) && is_planned;
+    for (const analysis::CapacityPlace& place : places_)
+      for (const analysis::Question& question : further_[place.name])
+        is_planned = ask(place, question, false) && is_planned;
+    if (is_planned) return;
+    write_sweep();
+    rounds_.plan(files_.sweep);
   }
-  records_ = planned_records(plan_);
-  for (sweep::CellRecord& record : records_) {
-    const auto known = found.find(record.key);
-    if (known == found.end() || !known->second->has_run()) continue;
-    if (has_failed(known->second->status) && !tried_.contains(record.key)) continue;
-    const sweep::AxisValues axes = record.axes;
-    record = *known->second;
-    record.axes = axes;  // whole numbers are none in the archive where a cell lacks the axis
-    record.kept = false;
-  }
-  places_ = analysis::capacity_places(rules_, pointers_to(records_), archive ? &*archive : nullptr,
-                                      known_);
-  capacities_ = analysis::capacities_of(rules_, places_);
-  questions_ = further_;
-  open_.clear();
-  for (const analysis::Capacity& each : capacities_) {
-    questions_[each.place->name].insert(each.search.asked.begin(), each.search.asked.end());
-    if (each.problem.empty())
-      open_[each.place->name].insert(each.search.open.begin(), each.search.open.end());
-  }
-  for (const analysis::CapacityPlace& place : places_)
-    if (const auto further = further_.find(place.name); further != further_.end())
-      for (const analysis::Question& each : further->second)
-        if (const auto cell = place.cells.find(each);
-            cell == place.cells.end() || cell->second.record->status == sweep::CellStatus::planned)
-          open_[place.name].insert(each);
-  std::erase_if(open_, [](const auto& place) { return place.second.empty(); });
-  asked_ = size_of(questions_);
 }
 
-/// Adds the loads that are asked for to the plan. Returns false if it has them all.
-bool CapacitySearch::plan_loads() {
-  const auto on_axis = [&](double load) {
-    return std::ranges::any_of(
-        spec_.find_axis(rules_.load)->values,
-        [&](const sweep::Param& value) { return sweep::same_value(value.value, load); });
-  };
-  bool changes = false;
-  for (const auto& [place, questions] : questions_)
-    for (const analysis::Question& each : questions)
-      if (!on_axis(rules_.search.loads[each.load]))
-        changes = loads_[place].insert(each.load).second || changes;
-  if (changes) plan();
-  return changes;
-}
-
-std::vector<std::string> CapacitySearch::only_of(const Cells& cells) const {
-  std::vector<std::string> only;
-  for (const auto& [place, questions] : cells) {
-    std::map<std::size_t, std::vector<std::string>> seeds;
-    const std::vector<std::int64_t>& own = rules_.workload_seeds;
-    for (const auto& [load, seed] : questions)
-      seeds[load].push_back(
-          std::to_string(own.empty() ? seed : own[static_cast<std::size_t>(seed)]));
-    const std::string seed_key = own.empty() ? "repeat" : analysis::kSeedAxis;
-    for (const auto& [load, repeats] : seeds)
-      only.push_back(filters_.at(place) + rules_.load + '=' +
-                     number_text(rules_.search.loads[load]) + ',' + seed_key + '=' +
-                     sweep::joined(repeats, ","));
-  }
-  return only;
-}
-
-/// "capacity: round 3, 12 of 24 rows decided, 31 cells asked for"
-std::string CapacitySearch::progress() const {
-  const auto decided = std::ranges::count_if(capacities_, [](const analysis::Capacity& each) {
-    return each.search.is_over() || !each.problem.empty();
-  });
-  return "capacity: round " + std::to_string(rounds_) + ", " + std::to_string(decided) + " of " +
-         std::to_string(capacities_.size()) + " rows decided, " + std::to_string(asked_) +
-         " cells asked for";
-}
-
-/// Runs what is open. Returns the exit code of the run.
-int CapacitySearch::run_open() {
-  ++rounds_;
-  const Cells before = open_;
-  const std::vector<std::string> only = only_of(open_);
-  write_asked(files_.archive, only, progress());
-  std::cerr << "kvsweep: " << progress() << ", " << size_of(open_)
-            << " of them run; their output goes to " << analysis::terminal_text(files_.log)
-            << std::endl;
-  const int code = runs_.run({files_.archive, only, {}, {}, {"--record", "jobs"}});
-  if (!is_over(code)) return code;
-  for (const sweep::CellRecord& record : records_) tried_.insert(record.key);
-  judge();
-  if (open_ == before)
-    throw std::runtime_error("the cells that capacity asked for have no result: see " + files_.log);
-  return kOk;
+std::string CapacitySearch::stand() const {
+  const auto decided = std::ranges::count_if(capacities_, &analysis::Capacity::is_over);
+  return std::to_string(decided) + " of " + std::to_string(capacities_.size()) + " rows decided, " +
+         std::to_string(asked_.size()) + " cells asked for";
 }
 
 int CapacitySearch::run() {
-  for (plan();;) {
-    judge();
-    if (plan_loads()) continue;
-    if (open_.empty()) return kOk;
-    is_out_of_budget_ = options_.budget && asked_ > static_cast<std::size_t>(*options_.budget);
-    if (is_out_of_budget_) return kIncomplete;
-    if (const int code = run_open(); code != kOk) return code;
+  for (judge(); !open_.empty(); judge()) {
+    if (is_out_of_budget()) return kIncomplete;
+    write_sweep();
+    if (const int code = rounds_.run(open_, stand()); code != kOk) return code;
   }
-}
-
-void CapacitySearch::finish() const {
-  if (!fs::exists(files_.archive)) return;
-  std::set<std::string> needed;
-  for (const analysis::CapacityPlace& place : places_)
-    for (const analysis::Question& each : questions_.at(place.name))
-      if (const auto cell = place.cells.find(each); cell != place.cells.end())
-        needed.insert(cell->second.record->key);
-  exclude_cells(options_, files_.archive, [&](const sweep::CellRecord& cell) -> std::string {
-    return needed.contains(cell.key) ? "" : "kvsweep capacity has its answer without it";
-  });
-  std::error_code ignored;
-  fs::remove(files_.archive + ".asked", ignored);
+  return kOk;
 }
 
 std::size_t CapacitySearch::grid_cells() const {
@@ -247,16 +141,13 @@ int CapacitySearch::confirm(const std::string& backend) {
       for (int seed = 0; seed < static_cast<int>(analysis::kFewestRepeats); ++seed)
         further_[each.place->name].insert({load, seed});
   }
-  if (further_.empty()) return kOk;
-  judge();
-  while (plan_loads()) judge();
-  if (!open_.empty())
-    if (const int code = run_open(); code != kOk) return code;
-  const std::vector<std::string> only = only_of(further_);
-  write_asked(files_.confirm, only);
-  std::cerr << "kvsweep: " << size_of(further_) << " cells run on " << backend
-            << "; their output goes to " << analysis::terminal_text(files_.log) << std::endl;
-  return runs_.run({files_.confirm, only, backend, {}, {"--record", "jobs"}});
+  for (judge(); !open_.empty(); judge())
+    if (const int code = rounds_.run(open_, stand()); code != kOk) return code;
+  std::set<int> cells;
+  for (const analysis::CapacityPlace& place : places_)
+    for (const analysis::Question& question : further_.at(place.name))
+      cells.insert(cell_of(place.cells.at(question)));
+  return cells.empty() ? kOk : rounds_.confirm(backend, files_.confirm, cells);
 }
 
 namespace {
@@ -283,8 +174,8 @@ analysis::Grid CapacitySearch::confirmed(const std::string& backend) const {
   grid.columns = {{"place", "", false},
                   {"load", rules_.unit()},
                   {"limit", "", false},
-                  {plan_.backend, capacity_kind(plan_.backend)},
-                  {backend, capacity_kind(backend)},
+                  {"searched", analysis::to_text({this->backend(), "-", "-"})},
+                  {"confirmed", analysis::to_text({backend, "-", "-"})},
                   {"there", "", false}};
   for (const analysis::CapacityPlace& place : places_) {
     const auto other = std::ranges::find(there, place.name, &analysis::CapacityPlace::name);

@@ -1,13 +1,11 @@
 #pragma once
 #include <map>
-#include <optional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "analysis/capacity/rows.hpp"
-#include "driver/plan/plan.hpp"
-#include "driver/tune/child_runs.hpp"
+#include "driver/capacity/rounds.hpp"
 
 namespace driver {
 
@@ -19,9 +17,8 @@ struct CapacityFiles {
   std::string log;               // A.capacity.log: what the runs printed
 };
 
-/// The search for the capacities of a sweep's places. Each round runs the cells that the rules ask
-/// for. Its log is the archive: the sweep file there lists the loads that were asked for, and the
-/// rules decide by its results from the first round on.
+/// The search for the capacities of a sweep's places. Its log is the archive: the sweep file there
+/// lists the loads that were asked for, and the rules decide by its results from the first on.
 class CapacitySearch {
  public:
   CapacitySearch(const Options& options, const sweep::SweepSpec& spec,
@@ -31,52 +28,44 @@ class CapacitySearch {
   int run();
   /// Runs the capacities and the loads above them on another backend, too. Returns the exit code.
   int confirm(const std::string& backend);
-  /// Marks cells of the plan that were not needed.
-  void finish() const;
+  void finish() const { rounds_.finish(asked_); }
 
   const analysis::CapacityRules& rules() const { return rules_; }
   const std::vector<analysis::Capacity>& capacities() const { return capacities_; }
   /// Both backends at the loads that were confirmed.
   analysis::Grid confirmed(const std::string& backend) const;
-  std::size_t cells() const { return asked_; }
+  const std::string& backend() const { return rounds_.plan().backend; }
+  std::size_t asked() const { return asked_.size(); }
+  std::size_t answered() const { return asked_.size() - open_.size(); }
+  bool is_out_of_budget() const {
+    return options_.budget && asked() > static_cast<std::size_t>(*options_.budget);
+  }
   /// How many cells every load and seed would be.
   std::size_t grid_cells() const;
-  bool is_out_of_budget() const { return is_out_of_budget_; }
 
  private:
-  using Cells = std::map<std::string, std::set<analysis::Question>>;  // by place
+  using Questions = std::map<std::string, std::set<analysis::Question>>;  // by place
 
-  std::string sweep_text() const;
-  void plan();
+  void write_sweep() const;
   void judge();
-  bool plan_loads();
-  std::vector<std::string> only_of(const Cells& cells) const;
-  std::string progress() const;
-  int run_open();
+  int cell_of(const analysis::CapacityCell& cell) const;
+  bool ask(const analysis::CapacityPlace& place, const analysis::Question& question,
+           bool has_answer);
+  std::string stand() const;
 
   const Options& options_;
   const sweep::SweepSpec& spec_;
   analysis::CapacityRules rules_;
   CapacityFiles files_;
   ChildRuns runs_;
+  Rounds rounds_;
   std::map<std::string, std::string> blocks_;           // by place: its axes as TOML
-  std::map<std::string, std::string> filters_;          // by place: its axes as --only has them
   std::map<std::string, std::set<std::size_t>> loads_;  // by place: of the plan beyond the axis
-  Plan plan_;
-  std::vector<sweep::CellRecord> records_;  // of the plan, with the outcomes that are known
-  std::set<std::string> tried_;             // keys of cells that this process has run
   analysis::KnownMetrics known_;
   std::vector<analysis::CapacityPlace> places_;
   std::vector<analysis::Capacity> capacities_;
-  Cells further_;           // asked for by confirm()
-  Cells questions_, open_;  // all that was asked for, and what lacks a result
-  std::size_t asked_ = 0;
-  int rounds_ = 0;
-  bool is_out_of_budget_ = false;
+  Questions further_;           // of confirm()
+  std::set<int> asked_, open_;  // cells of the plan
 };
-
-inline std::string capacity_kind(const std::string& backend) {
-  return backend == "sim" ? "MODELLED" : "MEASURED";
-}
 
 }  // namespace driver

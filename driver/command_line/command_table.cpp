@@ -17,6 +17,8 @@ const Option kOptions[] = {
      "moves an existing archive and its files aside, and starts with an empty one"},
     {"retry-quarantined", &Options::retry_quarantined, "",
      "also runs cells that killed their process twice"},
+    {"until-decided", &Options::until_decided, "",
+     "runs three repeats of each cell, and more of [repeat] n only where the winner is undecided"},
     {"wait", &Options::wait_s, "S", "seconds to wait for an archive that another run uses"},
     {"wait-space", &Options::wait_space_s, "S",
      "seconds to wait (3600) for space while the archive's disk is full"},

@@ -56,8 +56,9 @@ struct RunOptions {
   bool fresh = false;    // move one that is there aside
   bool no_prev = false;  // keep no archive before its last change
   bool retry_quarantined = false;
-  double wait_s = 0;        // for an archive that is in use
-  double wait_space_s = 0;  // while the archive's disk is full
+  bool until_decided = false;  // spends repeats where the winner is undecided
+  double wait_s = 0;           // for an archive that is in use
+  double wait_space_s = 0;     // while the archive's disk is full
   std::optional<double> cell_timeout_s, time_limit_s;
   std::optional<int> workers;  // processes of this machine that run cells on sim
   std::optional<std::string> as_sku, fake_device;

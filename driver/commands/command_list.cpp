@@ -79,7 +79,7 @@ constexpr Subcommand kCommands[] = {
     {"run", run, "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
      "backend archive record resume fresh no-prev retry-quarantined wait wait-space set "
      "policy-plugin only skip cell workers cell-timeout time-limit node-memory-gib as-sku "
-     "fake-device profiles"},
+     "fake-device until-decided budget launch profiles"},
     {"salvage", salvage, "salvage A.h5 -o B.h5",
      "saves the intact results of a damaged archive, of its previous version (A.h5.prev) and of "
      "results not yet merged (A.h5.d) in a new archive, and lists what is lost",

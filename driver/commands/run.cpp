@@ -10,6 +10,7 @@
 #include "analysis/ranking/answer.hpp"
 #include "analysis/ranking/coverage.hpp"
 #include "analysis/text/escape.hpp"
+#include "driver/capacity/until_decided.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/cost.hpp"
@@ -345,6 +346,7 @@ int drive_farm(const Options& options, worker::MpiChannel& channel) {
 }  // namespace
 
 int run(const Options& options) {
+  if (options.until_decided) return run_until_decided(options);
   std::optional<worker::MpiSession> mpi;
   if (options.in_mpi_job) {
     mpi.emplace(options.on_one_host);

@@ -22,26 +22,18 @@
 namespace driver {
 namespace {
 
+constexpr const char* kBackends[] = {"sim", "cpu", "cuda", "server"};
+
 std::string backend_of(const sweep::SweepSpec& spec, const Options& options) {
-  const std::vector<std::string> known = {"sim", "cpu", "cuda", "server"};
-  std::string backend, where = "--backend";
-  if (options.backend) {
-    backend = *options.backend;
-  } else if (spec.backend) {
-    where = sweep::to_text(spec.backend->where) + ": sweep.backend";
-    backend = sweep::bare_text(spec.backend->value);
-  } else {
+  if (!options.backend && !spec.backend)
     throw sweep::SpecError(spec.path + ": no backend: give [sweep] backend or --backend, one of " +
-                           sweep::joined(known));
-  }
-  if (backend == "server" && !worker::can_reach_servers())
-    throw sweep::SpecError(where + " is \"server\", which needs libcurl, and this kvsweep was " +
-                           "built without it; --backend sim models such a sweep");
-  for (const std::string& name : known) {
-    if (backend == name) return backend;
-  }
-  throw sweep::SpecError(where + " must be one of " + sweep::joined(known) + ", found \"" +
-                         backend + '"');
+                           sweep::joined(kBackends));
+  const std::string backend =
+      options.backend ? *options.backend : sweep::bare_text(spec.backend->value);
+  require_backend(backend, options.backend
+                               ? "--backend"
+                               : sweep::to_text(spec.backend->where) + ": sweep.backend");
+  return backend;
 }
 
 sweep::RecordLevel record_of(const sweep::SweepSpec& spec, const Options& options) {
@@ -287,6 +279,15 @@ worker::ExperimentConfig PlannedCell::config() const {
 
 std::string PlannedCell::config_json() const {
   return repeats->config.text().insert(repeats->seed_at, std::to_string(cell.seed));
+}
+
+void require_backend(const std::string& backend, const std::string& where) {
+  if (std::ranges::find(kBackends, backend) == std::end(kBackends))
+    throw sweep::SpecError(where + " must be one of " + sweep::joined(kBackends) + ", found \"" +
+                           backend + '"');
+  if (backend == "server" && !worker::can_reach_servers())
+    throw sweep::SpecError(where + " is \"server\", which needs libcurl, and this kvsweep was " +
+                           "built without it; --backend sim models such a sweep");
 }
 
 Plan make_plan(const std::string& path, const Options& options, const OnBound& on_bound) {

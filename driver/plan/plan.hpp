@@ -71,6 +71,9 @@ struct Plan {
   std::vector<PlannedCell> cells;
 };
 
+/// Throws sweep::SpecError, which begins with `where`, unless this program has the backend.
+void require_backend(const std::string& backend, const std::string& where);
+
 /// Reads the sweep file, applies --set, --only and --skip, and binds every cell. Throws
 /// sweep::SpecError for what is wrong with the file or a selected cell; other cells that are wrong
 /// are infeasible. `on_bound` is called with every selected cell that runs, with what it runs.

@@ -1,5 +1,7 @@
 #include "driver/tune/child_runs.hpp"
 
+#include <algorithm>
+#include <cstdlib>
 #include <filesystem>
 #include <iostream>
 #include <stdexcept>
@@ -16,6 +18,8 @@ namespace driver {
 namespace {
 
 namespace fs = std::filesystem;
+
+constexpr int kNotStarted = 127;  // of run_program(), and of shells
 
 /// A file that is named relative to the sweep file, as an absolute path; other values as they are.
 sweep::Value absolute(const sweep::Value& value, const sweep::SweepSpec& spec) {
@@ -53,23 +57,38 @@ std::vector<std::string> ChildRuns::words(const ChildRun& child) const {
   std::vector<std::string> words = sweep::split(options_.launch.value_or(""), " ");
   words.insert(words.end(), {options_.program, "run", sweep_file_, "--archive", child.archive,
                              "--profiles", profiles_, "--no-prev", "--wait", "60"});
-  if (!child.backend.empty())
-    words.insert(words.end(), {"--backend", child.backend});
-  else if (options_.backend || !spec_.backend)
-    words.insert(words.end(), {"--backend", options_.backend.value_or("sim")});
+  words.insert(words.end(), {"--backend", child.backend.empty() ? backend() : child.backend});
   for (const std::string& each : child.only) words.insert(words.end(), {"--only", each});
   for (const std::string& each : assignments(child.set)) words.insert(words.end(), {"--set", each});
   words.insert(words.end(), child.more.begin(), child.more.end());
   return words;
 }
 
+std::string ChildRuns::backend() const {
+  if (options_.backend) return *options_.backend;
+  return spec_.backend ? sweep::bare_text(spec_.backend->value) : "sim";
+}
+
+/// What the runs read begins with the user's file, so places in it are places there.
+std::string ChildRuns::with_users_places(std::string line) const {
+  const std::string place = sweep_file_ + ':';
+  const std::size_t at = line.find(place);
+  if (at == std::string::npos ||
+      std::atoi(line.c_str() + at + place.size()) > std::ranges::count(spec_.text, '\n'))
+    return line;
+  return line.replace(at, sweep_file_.size(), spec_.path);
+}
+
 int ChildRuns::run(const ChildRun& child) const {
-  const auto show = [this, is_new = true](const std::string& line) mutable {
+  const auto show = [this, is_new = true](const std::string& printed) mutable {
+    const std::string line = with_users_places(printed);
     // What follows of a message is indented.
     if (!line.starts_with("  ")) is_new = tells(line) && shown_.insert(line).second;
     if (is_new) std::cerr << analysis::terminal_text(line) << std::endl;
   };
   const sweep::ChildEnd end = sweep::run_program(words(child), log_, show);
+  if (end.exit_code == kNotStarted && options_.launch)
+    throw UsageError("--launch: \"" + *options_.launch + "\" cannot be started: see " + log_);
   if (end.signal == 0) return end.exit_code;
   throw std::runtime_error("a run of the search was killed by signal " +
                            std::to_string(end.signal) + "; the same command continues");

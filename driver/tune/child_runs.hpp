@@ -38,10 +38,13 @@ class ChildRuns {
   int run(const ChildRun& child) const;
   /// KEY=VALUE of every --set.
   std::vector<std::string> assignments(const sweep::ParamMap& set) const;
+  /// That of the command line or the file; else sim.
+  std::string backend() const;
   const std::string& log() const { return log_; }
 
  private:
   std::vector<std::string> words(const ChildRun& child) const;
+  std::string with_users_places(std::string line) const;
 
   const Options& options_;
   const sweep::SweepSpec& spec_;

@@ -99,7 +99,7 @@ MAY_INCLUDE = {
     "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/digest analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
     "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive sweeps/commits workers/profiles workers/rank posix",
-    "driver/capacity": "driver/command_line driver/plan driver/run driver/tune analysis/text analysis/compare analysis/capacity sweeps/spec sweeps/archive workers/profiles",
+    "driver/capacity": "driver/command_line driver/plan driver/run driver/tune analysis/text analysis/compare analysis/ranking analysis/capacity sweeps/spec sweeps/archive workers/profiles",
     "driver/commands": "driver/bundle driver/capacity driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/digest "
                        "analysis/compare analysis/ranking analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
                        "sweeps/upkeep workers/binding workers/bounds workers/rank workers/tools version posix",

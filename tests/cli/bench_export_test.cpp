@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <cmath>
+#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "tests/cli/program.hpp"
@@ -87,6 +88,47 @@ TEST_CASE("turns are exported as AIPerf and vLLM's benchmark define their fields
   CHECK(number_at(vllm, "mean_itl_ms") == Approx(1e3 * between / (tokens - count)));
   CHECK(number_at(vllm, "completed") == count);
   CHECK(number_at(vllm, "request_throughput") == Approx(count / (last - first)));
+}
+
+TEST_CASE("AIPerf's blocks have the fields and units of its schema 1.3") {
+  const Program program;
+  REQUIRE(program.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);
+  const auto lines = support::lines_of(program.run({"export", "a.h5", "--format", "aiperf"}).out);
+  REQUIRE(lines.size() == 2);
+  const auto export_of_cell = nlohmann::json::parse(lines[0]);
+  CHECK(export_of_cell.at("schema_version") == "1.3");
+  CHECK(export_of_cell.at("was_cancelled").is_boolean());
+  // A record is of single requests and has their distribution; others are one number.
+  struct Block {
+    const char *metric, *unit;
+    bool is_record;
+  };
+  for (const auto& [metric, unit, is_record] :
+       {Block{"request_throughput", "requests/sec", false},
+        {"request_latency", "ms", true},
+        {"request_count", "requests", false},
+        {"time_to_first_token", "ms", true},
+        {"inter_token_latency", "ms", true},
+        {"output_token_throughput", "tokens/sec", false},
+        {"output_token_throughput_per_user", "tokens/sec/user", true},
+        {"output_sequence_length", "tokens", true},
+        {"input_sequence_length", "tokens", true},
+        {"total_osl", "tokens", false},
+        {"total_isl", "tokens", false},
+        {"benchmark_duration", "sec", false}}) {
+    const auto& block = export_of_cell.at(metric);
+    CAPTURE(metric);
+    CHECK(block.at("unit") == unit);
+    CHECK(block.at("avg").is_number());
+    CHECK(block.size() == (is_record ? 16 : 2));
+    if (!is_record) continue;
+    for (const char* field :
+         {"p1", "p5", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "min", "max", "std"})
+      CHECK(block.at(field).is_number());
+    CHECK(block.at("count").is_number_integer());
+    CHECK(block.at("sum").get<double>() ==
+          Approx(block.at("avg").get<double>() * block.at("count").get<double>()));
+  }
 }
 
 TEST_CASE("a format of another benchmark is of turns that are stored, and of no other table") {

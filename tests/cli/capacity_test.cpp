@@ -100,7 +100,7 @@ TEST_CASE("capacity finds the largest load within limits, and says what binds an
   REQUIRE(found.exit_code == 0);
   CHECK_THAT(found.out, Contains("agents per GPU") && Contains("ttft_p90 <= 0.4 s") &&
                             Contains("$ per million tokens") && Contains("(3 of 3)") &&
-                            Contains(" cells were asked for, of 72 that every load and seed"));
+                            Contains(" cells were run, of 72 that every load and seed"));
   CHECK_THAT(found.err, Contains("kvsweep: capacity: round 1, 0 of 2 rows decided, 6 cells"));
 
   SECTION("again, it has everything already, and the archive is a finished sweep") {
@@ -114,7 +114,7 @@ TEST_CASE("capacity finds the largest load within limits, and says what binds an
   SECTION("its report begins with the capacities and the front") {
     REQUIRE(program.run({"report", "a.h5", "-o", "report"}).exit_code == 0);
     const std::string page = program.page("report");
-    CHECK_THAT(page, Contains("Capacity within limits") && Contains("ttft_p90 <= 0.4 s"));
+    CHECK_THAT(page, Contains("Capacity within limits") && Contains("ttft_p90"));
     const std::string data =
         program.exists("report/report.json") ? program.read("report/report.json") : page;
     CHECK_THAT(data, Contains("Capacity: agents per GPU") && Contains("\"figure\":\"front\"") &&
@@ -179,7 +179,7 @@ TEST_CASE("a budget that is too small to decide says so, and a larger one goes o
   CHECK(small.exit_code == 75);
   CHECK_THAT(small.err, Contains("the budget of 10 cells leaves 2 of 2 rows undecided: the next "
                                  "round needs 12; the same command with a larger --budget"));
-  CHECK_THAT(small.out, Contains("undecided"));
+  CHECK_THAT(small.out, Contains("undecided") && Contains(": 6 cells were run, of 72 that"));
   CHECK_THAT(program.run({"status", "a.h5"}).out,
              Contains("capacity: round 1, 0 of 2 rows decided, 6 cells asked for"));
   CHECK(search(program).exit_code == 0);
@@ -191,7 +191,7 @@ TEST_CASE("a search that cannot be for a capacity is refused, with its place") {
     program.write("agents.toml", text);
     const Outcome refused = search(program, std::move(more));
     CHECK(refused.exit_code == 2);
-    CHECK_FALSE(program.exists("a.h5"));
+    CHECK_FALSE((program.exists("a.h5") || program.exists("a.capacity.toml")));
     return refused.err;
   };
   CHECK_THAT(complaint(with(kLoad, "\"engine.block_size\" = [16, 32]")),
@@ -213,6 +213,14 @@ TEST_CASE("a search that cannot be for a capacity is refused, with its place") {
   CHECK_THAT(complaint(kAgents, {"--price", "h100=3"}), Contains("the price of h100, which is no"));
   CHECK_THAT(complaint(kAgents, {"--price", "3"}), Contains("--price must be GPU=NUMBER"));
   CHECK_THAT(complaint(kAgents, {"--budget", "0"}), Contains("--budget must be at least 1 cell"));
+  CHECK_THAT(complaint(kAgents, {"--slo", "ttft_p90=2,ttft_p90_s=3"}),
+             Contains("--slo: ttft_p90 has two limits"));
+  CHECK_THAT(
+      complaint(kAgents + "[capacity]\nprice_per_hour = 3\n"),
+      Contains("agents.toml:21:") && Contains("capacity.price_per_hour must name the GPU, as "
+                                              "price_per_hour.\"h100-80gb\" = 3"));
+  CHECK_THAT(complaint(with("gap_s = 2.0", "gap_s = -2.0")), Contains("agents.toml:17:"));
+  CHECK_THAT(complaint(with("jobs = 16", "jobs = 16\nn = 3")), Contains("agents.toml:17:"));
   CHECK_THAT(complaint(kAgents + "[capacity]\nsteps = 0.1\n"),
              Contains("unknown key \"capacity.steps\" (did you mean \"capacity.step\"?)"));
   CHECK_THAT(complaint(kAgents + "[[include]]\n\"workload.live\" = 3\ngpu = \"h100-80gb\"\n"
@@ -255,12 +263,104 @@ TEST_CASE("a row whose cells fail ends with exit code 3") {
 TEST_CASE("a capacity is confirmed on another backend alone, which is known before the search") {
   const Program program;
   program.write("agents.toml", kAgents);
-  for (const std::string backend : {"sim", "gpu"}) {
+  for (const std::string backend : {"sim", "gpu", "server"}) {
     const Outcome found = search(program, {"--confirm", backend});
     CHECK(found.exit_code == 2);
-    CHECK_THAT(found.err, Contains("--confirm must be "));
-    CHECK_FALSE(program.exists("a.h5"));
+    CHECK_THAT(found.err, Contains(backend == "server" ? "server.kind" : "--confirm must be "));
+    CHECK_FALSE((program.exists("a.h5") || program.exists("a.capacity.toml")));
   }
+}
+
+TEST_CASE("a launcher that is not there is wrong input") {
+  const Program program;
+  program.write("agents.toml", kAgents);
+  const Outcome found = search(program, {"--launch", "nosuch -n 8"});
+  CHECK(found.exit_code == 2);
+  CHECK_THAT(found.err, Contains("--launch: \"nosuch -n 8\" cannot be started: see "));
+}
+
+TEST_CASE("what a run says of the sweep names the user's lines") {
+  const Program program;
+  program.write("agents.toml", kAgents + "[server]\nkind = \"vllm\"\n");
+  const Outcome found = search(program, {"--most", "2"});
+  CHECK(found.exit_code == 0);
+  CHECK_THAT(found.err, Contains("agents.toml:21:1: ") && !Contains("a.capacity.toml:"));
+}
+
+namespace {
+
+/// Two policies: alike at the small rate, and not told apart by three repeats at the other.
+const std::string kWinners = R"(schema = 1
+[sweep]
+name = "winners"
+backend = "sim"
+[axes]
+gpu = ["h100-80gb"]
+policy = ["fcfs", "job_fcfs"]
+jps = [0.01, 8.0]
+[repeat]
+n = 7
+[engine]
+kv_tokens = 60000
+[workload]
+kind = "swe_smith_like"
+jobs = 12
+)";
+
+Outcome decide(const Program& program, std::vector<std::string> more = {},
+               const std::string& archive = "w.h5") {
+  std::vector<std::string> words = {"run", "winners.toml", "--until-decided", "--archive", archive};
+  words.insert(words.end(), more.begin(), more.end());
+  return program.run(words);
+}
+
+}  // namespace
+
+TEST_CASE("repeats are spent where the winner is undecided") {
+  const Program program;
+  program.write("winners.toml", kWinners);
+  const Outcome found = decide(program);
+  INFO(found.err << found.out);
+  REQUIRE(found.exit_code == 0);
+  CHECK_THAT(found.err, Contains("run --until-decided: round 1, 0 of 2 winners decided, 12 cells"));
+  std::map<std::string, int> repeats;
+  for (const auto& row : rows_of(program, "w.h5", "cells"))
+    if (row.at("status") == "ok")
+      ++repeats[row.at("policy").get<std::string>() + row.at("jps").dump()];
+  CAPTURE(repeats);
+  CHECK(repeats.size() == 4);
+  for (const auto& [place, count] : repeats)
+    CHECK((place.ends_with("0.01") ? count == 3 : count > 3));
+
+  SECTION("again, and killed on the way, it has the same cells") {
+    const Outcome again = decide(program);
+    CHECK(again.out == found.out);
+    CHECK(again.err.empty());
+    program.write("once.sh",
+                  "if [ -e once ]; then exec \"$@\"; fi; touch once\n"
+                  "\"$@\" --time-limit 0 --workers 1; kill -KILL $$\n");
+    CHECK(decide(program, {"--launch", "sh once.sh"}, "k.h5").exit_code != 0);
+    CHECK(decide(program, {"--launch", "sh once.sh"}, "k.h5").exit_code == 0);
+    CHECK(program.run({"check", "--equal", "w.h5", "k.h5"}).exit_code == 0);
+  }
+  SECTION("a budget ends it before the round that it does not reach") {
+    const Outcome small = decide(program, {"--budget", "11"}, "b.h5");
+    CHECK(small.exit_code == 75);
+    CHECK_THAT(small.err, Contains("the budget of 11 cells leaves 2 of 2 winners undecided: the "
+                                   "next round needs 12;"));
+    CHECK_FALSE(program.exists("b.h5"));
+  }
+}
+
+TEST_CASE("until-decided chooses its cells itself, of four repeats or more") {
+  const Program program;
+  program.write("winners.toml", kWinners);
+  const Outcome only = decide(program, {"--only", "jps=1"});
+  CHECK(only.exit_code == 2);
+  CHECK_THAT(only.err, Contains("--until-decided chooses the cells itself"));
+  const Outcome few = decide(program, {"--set", "repeat.n=3"});
+  CHECK(few.exit_code == 2);
+  CHECK_THAT(few.err, Contains("[repeat] n must be 4 or more, found 3"));
 }
 
 TEST_CASE("another backend confirms a capacity beside the modelled one") {

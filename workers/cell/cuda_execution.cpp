@@ -41,6 +41,7 @@ class CudaExecution final : public Execution {
   engine::Clock& clock() override {
     if (!clock_) {
       telemetry_ = device_.start_telemetry();
+      energy_from_j_ = device_.energy_j();
       clock_.emplace();
       if (cell_->access_log()) cell_->access_log()->use_clock(*clock_);
       if (cell_->copy_log()) cell_->copy_log()->use_clock(*clock_);
@@ -50,6 +51,7 @@ class CudaExecution final : public Execution {
   int num_blocks() const override { return cell_->pool().num_blocks; }
   void describe(sweep::CellResult& result) override {
     if (telemetry_) result.telemetry = table_of(telemetry_->stop());
+    result.figures.push_back({"gpu_energy_j", device_.energy_j() - energy_from_j_, "J", true});
     describe_model(result);
     describe_device(result);
     describe_memory(result);
@@ -103,6 +105,7 @@ class CudaExecution final : public Execution {
   std::unique_ptr<backends::CudaCell> cell_;
   std::unique_ptr<backends::TelemetrySampler> telemetry_;
   std::optional<engine::WallClock> clock_;
+  double energy_from_j_ = sweep::kNotObserved;      // since the driver was loaded
   double host_ready_wait_s_ = sweep::kNotObserved;  // before the clock started
 };
 

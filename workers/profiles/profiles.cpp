@@ -89,6 +89,7 @@ void read_device(ProfileReader& in, backends::GpuProfile& gpu) {
   constexpr std::int64_t kMaxMib = 1 << 24;
   gpu.form_factor = in.choice("device.form_factor", {"sxm", "pcie", "superchip"});
   gpu.power_limit_w = in.positive("device.power_limit_w");
+  if (in.has("device.price_per_hour")) gpu.price_per_hour = in.positive("device.price_per_hour");
   gpu.memory_min_mib = in.integer("device.memory_min_mib", 1, kMaxMib);
   gpu.memory_max_mib = in.integer("device.memory_max_mib", gpu.memory_min_mib, kMaxMib);
   gpu.memory_mib = in.integer("device.memory_mib", gpu.memory_min_mib, gpu.memory_max_mib);

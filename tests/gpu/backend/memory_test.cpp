@@ -250,6 +250,7 @@ TEST_CASE("a request gets the same logits alone and beside others, prompts and d
 TEST_CASE("telemetry has a sample of the card however short the cell") {
   NEEDS_DEVICE;
   const auto device = open_cuda_device(0);
+  const double joules = device->energy_j();
   const auto sampler = device->start_telemetry();
   if (sampler == nullptr) SKIP_TEST("no NVML");
   const std::vector<backends::TelemetryRow> rows = sampler->stop();
@@ -258,6 +259,7 @@ TEST_CASE("telemetry has a sample of the card however short the cell") {
             << rows[0].sample.sm_clock_mhz << " MHz, " << rows[0].sample.power_w << " W, "
             << rows[0].sample.temperature_c << " C\n";
   CHECK(rows[0].sample.memory_used_bytes > 0);
+  CHECK_FALSE(device->energy_j() < joules);  // NaN where the card does not say
 }
 
 TEST_CASE("the library of matrix products is opened when it is needed, also without a device") {

@@ -1,5 +1,6 @@
 #include "workers/backends/cuda/cuda_device.hpp"
 
+#include <limits>
 #include <stdexcept>
 #include <utility>
 
@@ -131,6 +132,10 @@ class Device final : public CudaDevice {
     if (!nvml_) return nullptr;
     return std::make_unique<TelemetrySampler>([this] { return nvml_->sample(info_.pci_bus_id); },
                                               std::chrono::seconds(1));
+  }
+
+  double energy_j() const override {
+    return nvml_ ? nvml_->energy_j(info_.pci_bus_id) : std::numeric_limits<double>::quiet_NaN();
   }
 
  private:

@@ -41,6 +41,8 @@ class CudaDevice {
 
   /// Starts sampling the card once per second; null without NVML.
   virtual std::unique_ptr<TelemetrySampler> start_telemetry() = 0;
+  /// As Nvml::energy_j(); NaN without NVML.
+  virtual double energy_j() const = 0;
 };
 
 /// Throws engine::InputError when there is no such device, when the card is split by MIG, when the

@@ -72,6 +72,7 @@ struct GpuProfile {
   std::string name_pattern;  // regular expression for the whole NVML or CUDA device name
   std::string form_factor;   // "sxm", "pcie" or "superchip"
   double power_limit_w = 0;
+  double price_per_hour = 0;    // USD; 0: the profile has none
   std::int64_t memory_mib = 0;  // nominal, as NVML reports it
   std::int64_t memory_min_mib = 0;
   std::int64_t memory_max_mib = 0;  // NVML's and CUDA's totals differ, hence a range

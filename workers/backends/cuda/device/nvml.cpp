@@ -1,6 +1,7 @@
 #include "workers/backends/cuda/device/nvml.hpp"
 
 #include <array>
+#include <limits>
 
 #include "workers/backends/cuda/device/errors.hpp"
 #include "workers/backends/cuda/device/symbols.hpp"
@@ -48,6 +49,7 @@ struct Nvml::Library {
   Return (*power)(Card, unsigned*);            // mW
   Return (*temperature)(Card, unsigned, unsigned*);
   Return (*throttle_reasons)(Card, unsigned long long*);
+  Return (*energy)(Card, unsigned long long*);  // mJ
 
   bool bind() {
     void* const from = handle.get();
@@ -67,6 +69,7 @@ struct Nvml::Library {
     find_symbol(from, "nvmlDeviceGetPowerUsage", power);
     find_symbol(from, "nvmlDeviceGetTemperature", temperature);
     find_symbol(from, "nvmlDeviceGetCurrentClocksThrottleReasons", throttle_reasons);
+    find_symbol(from, "nvmlDeviceGetTotalEnergyConsumption", energy);
     return init && shutdown && error_text && driver_version && by_bus_id && name && uuid && memory;
   }
 
@@ -150,6 +153,15 @@ NvmlSample Nvml::sample(const std::string& pci_bus_id) const {
           .power_w = nvml.ask<unsigned>(nvml.power, at) * 1e-3,
           .temperature_c = nvml.ask<unsigned>(nvml.temperature, at, kTemperatureGpu) * 1.0,
           .throttle_reasons = nvml.ask<unsigned long long>(nvml.throttle_reasons, at)};
+}
+
+double Nvml::energy_j(const std::string& pci_bus_id) const {
+  Card at{};
+  unsigned long long millijoules = 0;
+  if (library_->by_bus_id(pci_bus_id.c_str(), &at) == kSuccess)
+    millijoules = library_->ask<unsigned long long>(library_->energy, at);
+  return millijoules > 0 ? static_cast<double>(millijoules) * 1e-3
+                         : std::numeric_limits<double>::quiet_NaN();
 }
 
 std::string form_factor_of(const std::string& name) {

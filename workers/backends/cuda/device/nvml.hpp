@@ -43,6 +43,9 @@ class Nvml {
   NvmlCard card(const std::string& pci_bus_id) const;
   /// Figures that the card does not report are 0.
   NvmlSample sample(const std::string& pci_bus_id) const;
+  /// Joules that the card has used since its driver was loaded; NaN where it does not say, as cards
+  /// before Volta.
+  double energy_j(const std::string& pci_bus_id) const;
 
  private:
   struct Library;
