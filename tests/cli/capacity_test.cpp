@@ -236,6 +236,7 @@ TEST_CASE("several objectives share their cells, and jobs per second are a load,
   const Program program;
   std::string text = with(kLoad + "\n" + kSeeds, "jps = [0.1, 4.0]");
   text.replace(text.find("arrivals = \"live\"\n"), 18, "");
+  text.replace(text.find("[\"h100-80gb\"]"), 13, "[\"h100-80gb\", \"l40s-48gb\"]");
   program.write("agents.toml", text + R"([repeat]
 n = 3
 [capacity]
@@ -249,6 +250,23 @@ loose = "ttft_p90=2"
   CHECK(tiers.exit_code == 0);
   CHECK_THAT(tiers.out, Contains("strict  h100-80gb") && Contains("loose   h100-80gb") &&
                             Contains("jobs/s per GPU"));
+  REQUIRE(program.run({"report", "a.h5", "-o", "report"}).exit_code == 0);
+  const std::string data = program.exists("report/report.json") ? program.read("report/report.json")
+                                                                : program.page("report");
+  CHECK_THAT(data, Contains("\"figure\":\"front-dollar\"") &&
+                       Contains("\"figure\":\"front-joule\"") && Contains("output tokens a joule"));
+}
+
+TEST_CASE("any archive with three loads shows the front") {
+  const Program program;
+  std::string text = support::kTinySweep;
+  program.write("tiny.toml", text.replace(text.find("jps = [3]"), 9, "jps = [1, 3, 9]"));
+  REQUIRE(program.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);
+  REQUIRE(program.run({"report", "a.h5", "-o", "report"}).exit_code == 0);
+  const std::string data = program.exists("report/report.json") ? program.read("report/report.json")
+                                                                : program.page("report");
+  CHECK_THAT(data, Contains("\"figure\":\"front\",\"study\":\"interactivity\"") &&
+                       !Contains("Capacity: "));
 }
 
 TEST_CASE("a row whose cells fail ends with exit code 3") {
