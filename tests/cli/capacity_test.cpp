@@ -241,6 +241,8 @@ TEST_CASE("several objectives share their cells, and jobs per second are a load,
 n = 3
 [capacity]
 step = 0.5
+price_per_hour."h100-80gb" = 4.0
+price_per_hour."l40s-48gb" = 2.0
 [capacity.slo]
 strict = "ttft_p90=0.4"
 loose = "ttft_p90=2"
