@@ -47,15 +47,6 @@ class Fields {
   std::string_view rest_;
 };
 
-ColumnData data_of_type(const std::string& type) {
-  for (const ColumnData& data :
-       {ColumnData(std::vector<std::int8_t>()), ColumnData(std::vector<std::int32_t>()),
-        ColumnData(std::vector<std::int64_t>()), ColumnData(std::vector<double>()),
-        ColumnData(std::vector<std::string>())})
-    if (type == type_name(data)) return data;
-  throw H5Error("a column has values of type " + type);
-}
-
 /// Adds a column to the description, and its chunks to the others.
 void add_column(const Column& column, std::string& description, std::string& chunks) {
   const std::size_t width = width_of(column), rows = column.size(),
@@ -111,6 +102,15 @@ std::string repacked(std::string_view bytes, const std::string& name) {
 }
 
 }  // namespace
+
+ColumnData data_of_type(const std::string& type) {
+  for (const ColumnData& data :
+       {ColumnData(std::vector<std::int8_t>()), ColumnData(std::vector<std::int32_t>()),
+        ColumnData(std::vector<std::int64_t>()), ColumnData(std::vector<double>()),
+        ColumnData(std::vector<std::string>())})
+    if (type == type_name(data)) return data;
+  throw H5Error("a column has values of type " + type);
+}
 
 std::string pack_tables(std::span<const Table* const> tables) {
   std::string description, chunks;

@@ -18,6 +18,9 @@ namespace sweep {
 /// Throws TableError when the columns of a table differ in length.
 std::string pack_tables(std::span<const Table* const> tables);
 
+/// No values, of the type that type_name() calls so. Throws H5Error.
+ColumnData data_of_type(const std::string& type);
+
 /// The tables in such bytes, read one at a time. Also those in the file of HDF5 that programs
 /// before schema 2.1 wrote in their place.
 class PackedTables {
