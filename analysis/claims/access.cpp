@@ -5,6 +5,7 @@
 #include <tuple>
 
 #include "analysis/digest/access_digest.hpp"
+#include "analysis/digest/statistics.hpp"
 #include "sweeps/tables/schema.hpp"
 
 namespace analysis {

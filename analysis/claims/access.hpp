@@ -3,7 +3,7 @@
 #include <span>
 #include <string>
 
-#include "analysis/claims/claims.hpp"
+#include "analysis/claims/metrics.hpp"
 
 namespace analysis {
 

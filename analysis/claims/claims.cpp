@@ -40,25 +40,20 @@ class OpenArchives {
   std::map<const sweep::CellRecord*, std::pair<sweep::ArchiveReader*, int>> owner_;
 };
 
-std::string verdict_text(const ClaimRow& row, GridFormat format) {
-  const std::string name(verdict_name(row.verdict));
-  return format == GridFormat::md ? "**" + name + "**" : name;
-}
-
 std::string direction_text(std::optional<Verdict> direction) {
   return direction ? std::string(verdict_name(*direction)) : "";
 }
 
 using Rows = std::vector<ClaimRow>;
 
-Grid grid_for_people(const Rows& rows, GridFormat format) {
+Grid grid_for_people(const Rows& rows) {
   Grid grid;
   grid.columns = {{"claim", "", false},     {"at", "", false},      {"verdict", "", false},
                   {"direction", "", false}, {"ours", ""},           {"95 %", "", false},
                   {"published", ""},        {"claimed", "", false}, {"off", ""},
                   {"repeats", ""},          {"says", "", false},    {"because", "", false}};
   for (const ClaimRow& row : rows) {
-    grid.rows.push_back({row.claim->id, place_of(row), verdict_text(row, format),
+    grid.rows.push_back({row.claim->id, place_of(row), std::string(verdict_name(row.verdict)),
                          direction_text(row.direction), four_digits(row.ours.value),
                          interval_text(row.ours.interval), four_digits(row.point->published),
                          limits_text(*row.point), distance_text(row),
@@ -102,9 +97,8 @@ const char* scope_of(const std::string& kind) {
 /// Prints "R-5 not reproduced (direction reproduced): a page, 2.1; jct_wall_mean_s" for each claim,
 /// and the number of each verdict. A claim with a point without results stays open.
 void print_words(const Rows& of_kind, const std::string& kind, const Rows& without_result,
-                 GridFormat format, std::ostream& out) {
+                 std::ostream& out) {
   std::map<Verdict, int> counts;
-  const char* bullet = format == GridFormat::md ? "- " : "  ";
   std::set<const Claim*> printed;
   for (const ClaimRow& first : of_kind) {
     const Claim& claim = *first.claim;
@@ -115,7 +109,7 @@ void print_words(const Rows& of_kind, const std::string& kind, const Rows& witho
                            [&](const ClaimRow& row) { return row.claim == &claim; });
     const Verdict verdict = overall(rows);
     ++counts[verdict];
-    out << bullet << terminal_text(claim.id) << ' ' << in_color(verdict);
+    out << "  " << terminal_text(claim.id) << ' ' << in_color(verdict);
     if (const auto direction = overall_direction(rows);
         direction && *direction != verdict && verdict != Verdict::refuted)
       out << " (direction " << verdict_name(*direction) << ')';
@@ -221,10 +215,10 @@ void print_claims(const ClaimReport& report, GridFormat format, std::ostream& ou
     for (const auto& [kind, rows] : kinds) {
       const std::string heading =
           "claims of " + set + ", " + (kind.empty() ? "without results" : kind);
-      out << gap << (format == GridFormat::md ? "### " : "") << terminal_text(heading) << "\n\n";
-      print_grid(grid_for_people(rows, format), format, out);
+      out << gap << terminal_text(heading) << "\n\n";
+      print_text(grid_for_people(rows), out);
       out << '\n';
-      print_words(rows, kind, without_result, format, out);
+      print_words(rows, kind, without_result, out);
       gap = "\n";
     }
   }

@@ -1,14 +1,11 @@
+#include "analysis/claims/judge.hpp"
+
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <set>
 #include <stdexcept>
 
-#include "analysis/claims/claims.hpp"
-#include "analysis/claims/metrics.hpp"
-#include "analysis/compare/config.hpp"
 #include "analysis/compare/decision.hpp"
-#include "analysis/compare/estimate.hpp"
 #include "analysis/compare/groups.hpp"
 #include "analysis/text/text_table.hpp"
 #include "sweeps/archive/reader.hpp"
@@ -18,21 +15,6 @@ namespace {
 
 using Cells = std::vector<const ConfiguredCell*>;
 using Repeats = std::map<std::int64_t, Cells>;  // by seed
-
-std::optional<double> as_number(const std::string& text) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
-  return number;
-}
-
-bool is_one_of(const std::optional<sweep::Value>& value, const std::vector<std::string>& texts) {
-  const std::string own = shown(value);
-  const auto number = as_number(own);
-  return std::ranges::any_of(texts, [&](const std::string& text) {
-    return text == own || (number && as_number(text) == number);
-  });
-}
 
 /// A claim cannot be judged with these cells; what() says why.
 struct CannotJudge : std::runtime_error {
@@ -259,7 +241,7 @@ std::vector<std::pair<std::string, Cells>> by_card(const Claim& claim, const Cla
   for (const std::string& card : filter->second) {
     Cells& own = cards.emplace_back(cards.empty() ? "" : card, Cells{}).second;
     for (const ConfiguredCell* cell : cells)
-      if (is_one_of(cell->value("gpu"), {card})) own.push_back(cell);
+      if (matches(*cell, {{"gpu", {card}}})) own.push_back(cell);
   }
   return cards;
 }
@@ -319,12 +301,6 @@ void sort_by_distance(std::vector<ClaimRow>& rows) {
   std::ranges::stable_sort(rows, std::greater(), [](const ClaimRow& row) {
     const double distance = distance_of(row);
     return std::isnan(distance) ? -1 : std::abs(distance);
-  });
-}
-
-bool matches(const ConfiguredCell& cell, const CellFilter& filter) {
-  return std::ranges::all_of(filter, [&](const auto& entry) {
-    return is_one_of(cell.written(entry.first), entry.second);
   });
 }
 

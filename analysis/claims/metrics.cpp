@@ -5,6 +5,8 @@
 #include <stdexcept>
 
 #include "analysis/claims/access.hpp"
+#include "analysis/digest/fits.hpp"
+#include "analysis/digest/statistics.hpp"
 
 namespace analysis {
 namespace {
@@ -12,18 +14,6 @@ namespace {
 using CellSpan = std::span<const ConfiguredCell* const>;
 using Values = std::vector<double>;
 using Words = std::vector<std::string>;
-
-Words words_of(const std::string& metric) {
-  Words words{""};
-  for (const char c : metric) {
-    if (c == ':') {
-      words.emplace_back();
-    } else {
-      words.back() += c;
-    }
-  }
-  return words;
-}
 
 /// A column of a table, concatenated over all cells.
 Values gather(CellSpan cells, const LoadTable& load, const char* table, const std::string& column) {
@@ -190,10 +180,14 @@ double figure_mean(CellSpan cells, const std::string& name) {
 }
 
 double fit(CellSpan cells, const LoadTable& load, const Words& words) {
-  const LineFit line =
-      fit_line(gather(cells, load, "steps", words[1]), gather(cells, load, "steps", "dur_s"));
-  if (words[0] == "r2") return line.r_squared;
-  return words[0] == "slope_us" ? line.slope * 1e6 : line.intercept * 1e3;
+  const Values x = gather(cells, load, "steps", words[1]),
+               seconds = gather(cells, load, "steps", "dur_s");
+  LeastSquares line(1);
+  for (std::size_t i = 0; i < x.size(); ++i) line.add(x[i], seconds[i]);
+  const std::optional<Plane> fit = line.fit();
+  if (!fit) return sweep::kNotObserved;
+  if (words[0] == "r2") return fit->r_squared;
+  return words[0] == "slope_us" ? fit->slopes[0] * 1e6 : fit->intercept * 1e3;
 }
 
 double number_in(const std::string& metric, const std::string& word) {
@@ -239,7 +233,7 @@ std::optional<double> of_table(const std::string& metric, const Words& words, Ce
 }  // namespace
 
 double claim_metric(const std::string& metric, CellSpan cells, const LoadTable& load) {
-  const Words words = words_of(metric);
+  const Words words = sweep::split(metric, ":");
   if (metric == "cells") return static_cast<double>(cells.size());
   if (metric == "next_turn_hit") return next_turn_hit(cells, load);
   if (metric == "pin_share") return pin_share(cells, load);

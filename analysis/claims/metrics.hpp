@@ -1,10 +1,15 @@
 #pragma once
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 
-#include "analysis/claims/claims.hpp"
+#include "analysis/compare/config.hpp"
 
 namespace analysis {
+
+/// A table of a cell, e.g. "steps".
+using LoadTable = std::function<sweep::Table(const ConfiguredCell&, std::string_view table)>;
 
 /// A metric of the cells of one repeat. Besides the figures of /cells (the mean over the cells):
 ///   cells                     number of cells

@@ -1,102 +1,27 @@
 #include "analysis/compare/config.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <set>
 #include <stdexcept>
 
+#include "analysis/text/json.hpp"
 #include "sweeps/archive/errors.hpp"
+#include "sweeps/files/strict_json.hpp"
 
 namespace analysis {
 namespace {
 
-/// Reads one line of canonical JSON from front to back.
-class ConfigParser {
- public:
-  explicit ConfigParser(std::string_view text) : left_(text) {}
+[[noreturn]] void fail() {
+  throw sweep::ArchiveDamaged("the configuration of a cell is not an object of scalars");
+}
 
-  Config object() {
-    Config config;
-    expect('{');
-    while (!take('}')) {
-      if (!config.empty()) expect(',');
-      const std::string key = string();
-      expect(':');
-      if (!config.add(key, value())) fail();
-    }
-    if (!left_.empty()) fail();
-    config.shrink_to_fit();
-    return config;
-  }
-
- private:
-  [[noreturn]] static void fail() {
-    throw sweep::ArchiveDamaged("the configuration of a cell is not an object of scalars");
-  }
-  bool take(char wanted) {
-    if (left_.empty() || left_.front() != wanted) return false;
-    left_.remove_prefix(1);
-    return true;
-  }
-  void expect(char wanted) {
-    if (!take(wanted)) fail();
-  }
-  char next() {
-    if (left_.empty()) fail();
-    const char first = left_.front();
-    left_.remove_prefix(1);
-    return first;
-  }
-  bool take_word(std::string_view word) {
-    if (!left_.starts_with(word)) return false;
-    left_.remove_prefix(word.size());
-    return true;
-  }
-
-  std::string string() {
-    expect('"');
-    std::string text;
-    while (!take('"')) {
-      const char c = next();
-      text += c == '\\' ? escaped() : c;
-    }
-    return text;
-  }
-
-  /// Canonical JSON escapes quotes, backslashes and, as \u00xx, control characters.
-  char escaped() {
-    const char c = next();
-    if (c == '"' || c == '\\') return c;
-    if (c != 'u' || left_.size() < 4) fail();
-    unsigned code = 0;
-    const auto [end, error] = std::from_chars(left_.data(), left_.data() + 4, code, 16);
-    if (error != std::errc() || end != left_.data() + 4 || code > 0x1F) fail();
-    left_.remove_prefix(4);
-    return static_cast<char>(code);
-  }
-
-  sweep::Value value() {
-    if (!left_.empty() && left_.front() == '"') return string();
-    if (take_word("true")) return true;
-    if (take_word("false")) return false;
-    return number();
-  }
-
-  sweep::Value number() {
-    const std::string_view text = left_.substr(0, left_.find_first_of(",}"));
-    left_.remove_prefix(text.size());
-    const char* const end = text.data() + text.size();
-    std::int64_t integer = 0;
-    const auto whole = std::from_chars(text.data(), end, integer);
-    if (whole.ec == std::errc() && whole.ptr == end) return integer;
-    double real = 0;
-    const auto [stop, error] = std::from_chars(text.data(), end, real);
-    if (error != std::errc() || stop != end || text.empty()) fail();
-    return real;
-  }
-
-  std::string_view left_;
-};
+sweep::Value value_of(const Json& json) {
+  if (json.is_string()) return json.get<std::string>();
+  if (json.is_boolean()) return json.get<bool>();
+  if (json.is_number_float()) return json.get<double>();
+  if (!json.is_number_integer()) fail();
+  return json.get<std::int64_t>();
+}
 
 bool same(const std::optional<sweep::Value>& a, const std::optional<sweep::Value>& b) {
   return a.has_value() == b.has_value() && (!a || sweep::same_value(*a, *b));
@@ -149,7 +74,16 @@ bool Config::add(std::string_view key, sweep::Value value) {
 }
 
 Config parse_config(const std::string& canonical_json) {
-  return ConfigParser(canonical_json).object();
+  Config config;
+  try {
+    const Json object = sweep::strict_json<Json>(canonical_json);
+    if (!object.is_object()) fail();
+    for (const auto& [key, value] : object.items()) config.add(key, value_of(value));
+  } catch (const sweep::JsonRefused&) {
+    fail();
+  }
+  config.shrink_to_fit();
+  return config;
 }
 
 std::vector<ConfigDifference> config_differences(const Config& a, const Config& b) {

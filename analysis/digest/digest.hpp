@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "analysis/digest/fits.hpp"
 #include "analysis/digest/statistics.hpp"
 #include "sweeps/tables/table.hpp"
 
@@ -62,7 +63,7 @@ std::vector<double> numbers_of(const sweep::Table& table, std::string_view colum
 /// Steps by one measure of their size.
 struct StepSizes {
   TokenHistogram histogram;
-  LineSums line;         // duration [s] over tokens
+  LeastSquares line{1};  // duration [s] over tokens
   ThinnedPoints points;  // x tokens, y duration [s]
 
   void add(const StepSizes& other);

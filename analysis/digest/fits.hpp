@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -17,23 +18,25 @@ struct Plane {
   double rms = 0;        // of the residuals
 };
 
-/// Least squares on several variables in constant memory: keeps the means, and the sums of products
-/// of the deviations from them (Welford 1962).
+/// Least squares on at most kMost variables in constant memory: keeps the means, and the sums of
+/// products of the deviations from them. Sums of disjoint sets of points can be added.
 class LeastSquares {
  public:
+  static constexpr std::size_t kMost = 3;
   explicit LeastSquares(std::size_t variables);
   /// `x` has as many elements as there are variables.
   void add(std::span<const double> x, double y);
+  void add(double x, double y) { add({&x, 1}, y); }
+  void add(const LeastSquares& other);
   std::int64_t n() const { return n_; }
   /// The fit on only the first `variables`; empty if the points do not determine it.
-  std::optional<Plane> fit(std::size_t variables) const;
+  std::optional<Plane> fit(std::size_t variables = 1) const;
 
  private:
-  double product(std::size_t i, std::size_t j) const { return products_[i * mean_.size() + j]; }
-
+  std::size_t variables_;
   std::int64_t n_ = 0;
-  std::vector<double> mean_;      // of every variable, then of y
-  std::vector<double> products_;  // sums of products of their deviations, row-major
+  std::array<double, kMost + 1> mean_{};  // of every variable, then of y
+  std::array<std::array<double, kMost + 1>, kMost + 1> products_{};
 };
 
 /// Fits the duration of steps, in seconds, to what they compute: least squares over the steps of

@@ -5,8 +5,6 @@
 #include <limits>
 #include <numbers>
 #include <numeric>
-#include <stdexcept>
-#include <string>
 
 namespace analysis {
 namespace {
@@ -60,46 +58,6 @@ double student_t_quantile(int freedom) {
     (student_t_tails(middle, freedom) > 0.05 ? low : high) = middle;
   }
   return high;
-}
-
-void LineSums::add(double x, double y) {
-  LineSums one;
-  one.n_ = 1;
-  one.mean_x_ = x;
-  one.mean_y_ = y;
-  add(one);
-}
-
-// The pairwise update of Chan, Golub and LeVeque, "Updating Formulae and a Pairwise Algorithm for
-// Computing Sample Variances", 1979. Numerically stable, unlike sums of squares.
-void LineSums::add(const LineSums& other) {
-  if (other.n_ == 0) return;
-  const auto own = static_cast<double>(n_), more = static_cast<double>(other.n_);
-  const double all = own + more, weight = own * more / all;
-  const double dx = other.mean_x_ - mean_x_, dy = other.mean_y_ - mean_y_;
-  mean_x_ += dx * more / all;
-  mean_y_ += dy * more / all;
-  xx_ += other.xx_ + dx * dx * weight;
-  xy_ += other.xy_ + dx * dy * weight;
-  yy_ += other.yy_ + dy * dy * weight;
-  n_ += other.n_;
-}
-
-LineFit LineSums::fit() const {
-  const auto n = static_cast<std::size_t>(n_);
-  if (!(xx_ > 0)) return {kUndefined, kUndefined, kUndefined, n};
-  const double slope = xy_ / xx_;
-  return {slope, mean_y_ - slope * mean_x_, yy_ > 0 ? xy_ * xy_ / (xx_ * yy_) : kUndefined, n};
-}
-
-LineFit fit_line(std::span<const double> x, std::span<const double> y) {
-  if (x.size() != y.size()) {
-    throw std::invalid_argument("a line needs as many x as y, found " + std::to_string(x.size()) +
-                                " and " + std::to_string(y.size()));
-  }
-  LineSums sums;
-  for (std::size_t i = 0; i < x.size(); ++i) sums.add(x[i], y[i]);
-  return sums.fit();
 }
 
 std::vector<double> numbers(const sweep::Column& column) {

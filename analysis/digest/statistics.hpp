@@ -32,30 +32,4 @@ double student_t_tails(double t, int freedom);
 /// The t with tails of 5 % together, for intervals of 95 %.
 double student_t_quantile(int freedom);
 
-/// y = slope x + intercept by least squares. r_squared is NaN if y does not vary; all are NaN if x
-/// does not vary.
-struct LineFit {
-  double slope, intercept, r_squared;
-  std::size_t n;
-};
-
-/// A least-squares line in constant memory: keeps the means and the sums of products of the
-/// deviations from them. Sums of disjoint sets of points can be added.
-class LineSums {
- public:
-  void add(double x, double y);
-  void add(const LineSums& other);
-  std::int64_t n() const { return n_; }
-  /// The line through the points.
-  LineFit fit() const;
-
- private:
-  std::int64_t n_ = 0;
-  double mean_x_ = 0, mean_y_ = 0;
-  double xx_ = 0, xy_ = 0, yy_ = 0;
-};
-
-/// Throws std::invalid_argument when the lengths differ.
-LineFit fit_line(std::span<const double> x, std::span<const double> y);
-
 }  // namespace analysis

@@ -25,15 +25,11 @@ std::string published_text(double value) {
   return text.find('.') == std::string::npos ? text + ".0" : text;
 }
 
-/// The mean, with its mark in a text as wide as the widest mark of the table; in Markdown the best
-/// and those that tie are bold.
-std::string value_text(const Rated& entry, GridFormat format, std::size_t width) {
+/// The mean, with its mark in a text as wide as the widest mark of the table.
+std::string value_text(const Rated& entry, std::size_t width) {
   std::string text = four_digits(entry.mean.value);
   if (!std::isnan(entry.mean.interval.low)) text += " +- " + four_digits(half_interval(entry));
-  if (format == GridFormat::text)
-    return text + entry.mark + std::string(width - entry.mark.size(), ' ');
-  const bool wins = entry.standing.starts_with("best") || entry.standing.starts_with("tie");
-  return (wins ? "**" + text + "**" : text) + (entry.mark.ends_with('G') ? ' ' + entry.mark : "");
+  return text + entry.mark + std::string(width - entry.mark.size(), ' ');
 }
 
 std::size_t fcfs_column(const PolicyTable& table) {
@@ -82,10 +78,9 @@ bool has_bounds(std::span<const PolicyTable> tables) {
   });
 }
 
-void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, GridFormat format,
-             std::size_t width) {
+void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, std::size_t width) {
   RowAdder lines(grid, row, width);
-  lines.add("mean", [&](const Rated& entry) { return value_text(entry, format, width); });
+  lines.add("mean", [&](const Rated& entry) { return value_text(entry, width); });
   const std::size_t column = fcfs_column(table);
   const Rated* fcfs = column < row.entries.size() ? &row.entries[column] : nullptr;
   if (has_ratios(row))
@@ -132,22 +127,12 @@ bool has_references(std::span<const PolicyTable> tables) {
   });
 }
 
-Grid grid_of(const PolicyTable& table, GridFormat format) {
-  const std::size_t width = format == GridFormat::text ? mark_width(table) : 0;
-  Grid grid;
-  grid.columns = {{"jps", ""}, {"", "", false}};
-  for (std::size_t i = 0; i < table.variants.size(); ++i)
-    grid.columns.push_back({heading_of(table, i) + std::string(width, ' '), ""});
-  for (const PolicyTableRow& row : table.rows) add_row(grid, table, row, format, width);
-  return grid;
-}
-
-void print_one(const PolicyTable& table, GridFormat format, std::ostream& out) {
+void print_one(const PolicyTable& table, std::ostream& out) {
   const std::string heading =
       table.place.gpu + (table.place.settings.empty() ? "" : ", " + table.place.settings) + ": " +
       table.figure + (table.unit.empty() ? "" : " [" + table.unit + ']') + ", " + table.place.kind;
-  out << (format == GridFormat::md ? "### " : "") << terminal_text(heading) << "\n\n";
-  print_grid(grid_of(table, format), format, out);
+  out << terminal_text(heading) << "\n\n";
+  print_text(grid_of(table), out);
   for (const auto* notes : {&table.sources, &table.remarks}) {
     for (const std::string& note : *notes) {
       out << '\n' << (notes == &table.sources ? "published: " : "") << terminal_text(note) << '\n';
@@ -254,13 +239,23 @@ PolicyTable make_table(const std::vector<const RateRow*>& rows, const std::strin
 
 }  // namespace
 
+Grid grid_of(const PolicyTable& table) {
+  const std::size_t width = mark_width(table);
+  Grid grid;
+  grid.columns = {{"jps", ""}, {"", "", false}};
+  for (std::size_t i = 0; i < table.variants.size(); ++i)
+    grid.columns.push_back({heading_of(table, i) + std::string(width, ' '), ""});
+  for (const PolicyTableRow& row : table.rows) add_row(grid, table, row, width);
+  return grid;
+}
+
 void print_policy_tables(std::span<const PolicyTable> tables, GridFormat format,
                          std::ostream& out) {
   if (format == GridFormat::csv) return print_grid(long_grid(tables), format, out);
   const char* gap = "";
   for (const PolicyTable& table : tables) {
     out << gap;
-    print_one(table, format, out);
+    print_one(table, out);
     gap = "\n";
   }
   print_legend(tables, out);

@@ -31,7 +31,10 @@ std::vector<PolicyTable> policy_tables(std::span<const RateRow> rows, const std:
                                        std::span<const Published> published,
                                        const CellBounds& bounds = {});
 
-/// Text and Markdown have a table with a heading that says whether its figures are modelled or
+/// Rates and what is told of each by policies, as print_policy_tables() prints it.
+Grid grid_of(const PolicyTable& table);
+
+/// Text has a table with a heading that says whether its figures are modelled or
 /// measured, and below the last one what the marks mean; CSV has a row for each entry of all
 /// tables.
 void print_policy_tables(std::span<const PolicyTable> tables, GridFormat format, std::ostream& out);

@@ -1,3 +1,5 @@
+#include "analysis/report/access_charts.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -5,7 +7,6 @@
 
 #include "analysis/compare/config.hpp"
 #include "analysis/digest/access_digest.hpp"
-#include "analysis/report/panels.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "analysis/ranking/coverage.hpp"
+#include "analysis/report/panel_charts.hpp"
 
 namespace analysis {
 namespace {
@@ -22,6 +23,34 @@ Json provenance_of(const sweep::Table& table) {
     runs.push_back(std::move(run));
   }
   return runs;
+}
+
+Json figures_of(const ReportGroup& group) {
+  Json figures = Json::object();
+  for (const std::string_view metric : kReportMetrics) {
+    const Rated& figure = group.figures.find(metric)->second;
+    if (std::isnan(figure.mean.value)) continue;
+    figures[std::string(metric)] = {{"unit", figure.unit},
+                                    {"mean", figure.mean.value},
+                                    {"interval", json_of(figure.mean.interval)},
+                                    {"ratio", figure.over_fcfs.value},
+                                    {"ratio_interval", json_of(figure.over_fcfs.interval)},
+                                    {"published", figure.published},
+                                    {"standing", figure.standing}};
+  }
+  return figures;
+}
+
+Json cells_of(const ReportGroup& group) {
+  Json cells = Json::array();
+  for (const ConfiguredCell* cell : group.repeats) {
+    const sweep::CellRecord& record = *cell->record;
+    cells.push_back({{"index", record.index},
+                     {"key", record.key.substr(0, 12)},
+                     {"label", record.label},
+                     {"seed", record.seed}});
+  }
+  return cells;
 }
 
 }  // namespace
@@ -74,6 +103,30 @@ Json json_of(const ReportTable& table) {
 Json json_of(const Interval& interval) {
   if (std::isnan(interval.low)) return nullptr;
   return Json::array({interval.low, interval.high});
+}
+
+Json json_of(const ReportGroup& group) {
+  return {{"jps", group.jps},
+          {"variant", group.variant},
+          {"dram", group.dram},
+          {"repeats", group.repeats.size()},
+          {"p99", p99_text({&group.tail, 1})},
+          {"worse", worse_text({&group.tail, 1})},
+          {"from", group.from},
+          {"cells", cells_of(group)},
+          {"figures", figures_of(group)}};
+}
+
+Json json_of(const ReportPanel& panel) {
+  Json groups = Json::array(), acts = Json::array();
+  for (const ReportGroup& group : panel.groups) groups.push_back(json_of(group));
+  for (const std::string& rate : panel.rates) acts.push_back(json_of(acts_table(panel, rate)));
+  return {{"kind", panel.place.kind},   {"gpu", panel.place.gpu},
+          {"name", panel.name},         {"settings", panel.place.settings},
+          {"devices", panel.devices},   {"rates", panel.rates},
+          {"variants", panel.variants}, {"groups", std::move(groups)},
+          {"acts", std::move(acts)},    {"charts", list_of(panel_charts(panel))},
+          {"sources", panel.sources},   {"remarks", panel.remarks}};
 }
 
 std::string report_json(const Report& report, const std::string& program) {

@@ -152,20 +152,22 @@ Chart tokens_chart(const ReportPanel& panel, const std::string& rate,
   return chart;
 }
 
-std::string fit_text(const LineFit& fit) {
-  if (std::isnan(fit.slope)) return "no line fits";
-  return "y = " + four_digits(fit.slope * 1e3) + " x + " + four_digits(fit.intercept * 1e3) +
-         " ms, R² = " + four_digits(fit.r_squared) + ", " +
-         four_digits(static_cast<double>(fit.n)) + " steps";
+std::string fit_text(const LeastSquares& line) {
+  const std::optional<Plane> fit = line.fit();
+  if (!fit) return "no line fits";
+  return "y = " + four_digits(fit->slopes[0] * 1e3) + " x + " + four_digits(fit->intercept * 1e3) +
+         " ms, R² = " + four_digits(fit->r_squared) + ", " +
+         four_digits(static_cast<double>(line.n())) + " steps";
 }
 
-void add_fit(ChartPanel& drawn, const Pool& pool, const LineFit& fit, double end) {
-  if (std::isnan(fit.slope)) return;
+void add_fit(ChartPanel& drawn, const Pool& pool, const LeastSquares& line, double end) {
+  const std::optional<Plane> fit = line.fit();
+  if (!fit) return;
   ChartSeries series = series_of_policy(pool.variant, pool.repeats);
   series.name += ", least squares";
   series.dashed = series.quiet = true;
   series.x = {0, end};
-  series.y = {fit.intercept * 1e3, (fit.intercept + end * fit.slope) * 1e3};
+  series.y = {fit->intercept * 1e3, (fit->intercept + end * fit->slopes[0]) * 1e3};
   drawn.series.push_back(std::move(series));
 }
 
@@ -176,7 +178,7 @@ Chart step_time_chart(const ReportPanel& panel, const std::string& rate,
   drawn.x.name = tokens_text(largest);
   drawn.y.name = "step duration [ms]";
   double end = 1;
-  LineSums all;
+  LeastSquares all(1);
   for (const Pool& pool : pools) {
     const StepSizes& sizes = largest ? pool.steps.largest : pool.steps.total;
     all.add(sizes.line);
@@ -194,8 +196,8 @@ Chart step_time_chart(const ReportPanel& panel, const std::string& rate,
   }
   drawn.x.to = end;
   for (const Pool& pool : pools)
-    add_fit(drawn, pool, (largest ? pool.steps.largest : pool.steps.total).line.fit(), end);
-  chart.note = "All policies: " + fit_text(all.fit()) +
+    add_fit(drawn, pool, (largest ? pool.steps.largest : pool.steps.total).line, end);
+  chart.note = "All policies: " + fit_text(all) +
                ". Dashed: least squares of each policy, over all steps; a dot is one step of each "
                "twelfth of an octave in both directions, larger where it stands for more. " +
                about(panel, rate, pools) + '.' + as_published(panel, 'b');

@@ -30,8 +30,7 @@ void add_once(std::vector<T>& list, const T& value) {
 /// Forms panels from rows, then reads the tables of each cell once.
 class PanelBuilder {
  public:
-  PanelBuilder(const PanelSources& sources, const CellBounds& bounds)
-      : sources_(sources), bounds_(bounds) {}
+  explicit PanelBuilder(const PanelSources& sources) : sources_(sources) {}
 
   void add(const RateRow& row, std::span<const Published> published) {
     auto panel = std::ranges::find(panels_, row.place, &ReportPanel::place);
@@ -59,10 +58,7 @@ class PanelBuilder {
       group.from = to_text(named);
     }
     for (const std::string_view metric : kReportMetrics) {
-      const std::vector<Rated> rated =
-          rate(row, std::string(metric), published, panel->sources, bounds_);
-      const std::string bracket = bracket_text(row.place, row.jps, rated);
-      if (!bracket.empty()) panel->remarks.push_back(bracket);
+      const std::vector<Rated> rated = rate(row, std::string(metric), published, panel->sources);
       for (std::size_t i = 0; i < rated.size(); ++i)
         panel->groups[first + i].figures[std::string(metric)] = rated[i];
     }
@@ -108,9 +104,8 @@ class PanelBuilder {
 
   /// The first policy at a rate chooses the gap; the others show the same one.
   void tell(const ConfiguredCell& cell, ReportPanel& panel, ReportGroup& group) {
-    const sweep::Table turns = load(cell, "turns"), events = load(cell, "kv_events");
-    group.acts = acts_of(turns, events);
     if (!cell.record->has_result(sweep::RecordLevel::all)) return;
+    const sweep::Table turns = load(cell, "turns"), events = load(cell, "kv_events");
     const auto [chosen, is_first] = chosen_.try_emplace({&panel - panels_.data(), group.jps});
     if (is_first) chosen->second = choose_gap(load(cell, "jobs"), turns);
     const auto size = cell.value("engine.block_size");
@@ -127,7 +122,6 @@ class PanelBuilder {
   }
 
   const PanelSources& sources_;
-  const CellBounds& bounds_;
   std::vector<ReportPanel> panels_;
   std::map<const ConfiguredCell*, Spot> spots_;
   std::map<std::pair<std::ptrdiff_t, std::string>, ChosenGap> chosen_;  // by panel and rate
@@ -138,9 +132,8 @@ class PanelBuilder {
 std::vector<ReportPanel> make_panels(std::span<const RateRow> rows,
                                      const std::deque<ConfiguredCell>& cells,
                                      const PanelSources& sources,
-                                     std::span<const Published> published,
-                                     const CellBounds& bounds) {
-  PanelBuilder builder(sources, bounds);
+                                     std::span<const Published> published) {
+  PanelBuilder builder(sources);
   for (const RateRow& row : rows) builder.add(row, published);
   for (const ConfiguredCell& cell : cells) builder.read(cell);
   return builder.finish();

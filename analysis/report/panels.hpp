@@ -21,13 +21,6 @@ using PanelSources = std::map<const ConfiguredCell*, PanelSource>;
 std::vector<ReportPanel> make_panels(std::span<const RateRow> rows,
                                      const std::deque<ConfiguredCell>& cells,
                                      const PanelSources& sources,
-                                     std::span<const Published> published,
-                                     const CellBounds& bounds = {});
-
-/// Charts of the first cells that logged accesses, and the reasons why others have none. Throws
-/// what ArchiveReader throws.
-std::vector<Chart> make_access_charts(const std::deque<ConfiguredCell>& cells,
-                                      const PanelSources& sources,
-                                      std::vector<std::string>& left_out);
+                                     std::span<const Published> published);
 
 }  // namespace analysis

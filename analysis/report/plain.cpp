@@ -36,7 +36,7 @@ void write_texts(const Report& report, std::ostream& out) {
   for (const std::string& line : report.answer.overridden) out << line << '\n';
   for (const ReportTable& table : report_tables(report)) {
     out << "\n\n" << table.heading << (table.kind.empty() ? "" : ", ") << table.kind << "\n\n";
-    print_grid(table.grid, GridFormat::text, out);
+    print_text(table.grid, out);
     for (const std::string& note : table.notes) out << note << '\n';
   }
 }

@@ -5,6 +5,7 @@
 #include <set>
 
 #include "analysis/compare/config.hpp"
+#include "analysis/report/access_charts.hpp"
 #include "analysis/report/cell_names.hpp"
 #include "analysis/report/panels.hpp"
 
@@ -111,8 +112,8 @@ std::string question_of(const std::string& spec) {
   return question;
 }
 
-Report make_report(const std::vector<std::string>& archives, const std::filesystem::path& profiles,
-                   const CellBounds& bounds) {
+Report make_report(const std::vector<std::string>& archives,
+                   const std::filesystem::path& profiles) {
   Report report;
   for (const std::string& path : archives) {
     report.readers.emplace_back(path);
@@ -123,7 +124,8 @@ Report make_report(const std::vector<std::string>& archives, const std::filesyst
   collect_cells(report, sources);
   const std::vector<Chart> capacities = take_capacities(report, sources);
   const std::vector<RateRow> rows = arrange(with_results(report.cells));
-  report.panels = make_panels(rows, report.cells, sources, report.published, bounds);
+  report.panels = make_panels(rows, report.cells, sources, report.published);
+  report.policies = policy_tables(rows, std::string(kAnswerFigure), report.published);
   report.regimes = regimes_of(rows, kAnswerFigure);
   report.answer = answer_of(rows);
   report.claims = run_claims(archives, "", profiles);

@@ -7,9 +7,8 @@
 #include "analysis/claims/claims.hpp"
 #include "analysis/digest/digest.hpp"
 #include "analysis/digest/gap.hpp"
-#include "analysis/digest/policy_acts.hpp"
 #include "analysis/digest/statistics.hpp"
-#include "analysis/ranking/rating.hpp"
+#include "analysis/ranking/policy_table.hpp"
 #include "analysis/report/capacity_charts.hpp"
 #include "analysis/report/study_charts.hpp"
 #include "sweeps/archive/reader.hpp"
@@ -39,7 +38,6 @@ struct ReportGroup {
   Tail tail;
   StepDigest steps;
   JobDigest jobs;
-  PolicyActs acts;  // of the first
 };
 
 /// Cells of one place.
@@ -62,6 +60,7 @@ struct MissingCell {
 
 struct Report {
   std::vector<ReportArchive> archives;
+  std::vector<PolicyTable> policies;  // by kAnswerFigure
   std::vector<ReportPanel> panels;
   std::vector<Regime> regimes;
   Answer answer;
@@ -84,10 +83,8 @@ struct Report {
 };
 
 /// Reads archives, every table once. A cell in several archives counts once. `profiles` is sweeps/
-/// with its claims/ and published/; `bounds` are of the cells that have one. Throws what
-/// ArchiveReader throws.
-Report make_report(const std::vector<std::string>& archives, const std::filesystem::path& profiles,
-                   const CellBounds& bounds = {});
+/// with its claims/ and published/. Throws what ArchiveReader throws.
+Report make_report(const std::vector<std::string>& archives, const std::filesystem::path& profiles);
 
 /// The comment at the top of a sweep file, in one line.
 std::string question_of(const std::string& spec);

@@ -42,39 +42,12 @@ std::string next_text(const Regime& regime) {
   return names.empty() ? "-" : names;
 }
 
-ReportTable summary_of(const ReportPanel& panel) {
-  const std::string metric(kReportMetrics.front());
-  ReportTable table{
-      "summary", text_of(panel.place) + ": " + metric, panel.place.kind, {}, panel.remarks};
-  for (const std::string& source : panel.sources) table.notes.push_back("published: " + source);
-  table.grid.columns = {{"jps", ""},         {"policy", "", false}, {"mean", "s"},
-                        {"95 %", "", false}, {"/ fcfs", ""},        {"95 %", "", false},
-                        {"best", "", false}, {"published", "s"},    {"repeats", ""}};
-  for (const TailFigure& tail : kTailFigures)
-    table.grid.columns.push_back({"p99 " + std::string(tail.name), "s"});
-  const bool bounds = std::ranges::any_of(panel.groups, [&](const ReportGroup& group) {
-    return !std::isnan(group.figures.find(metric)->second.bound);
-  });
-  if (bounds)
-    for (const std::string& name :
-         {bound_name(panel.place), std::string("/ bound"), std::string("/ best")})
-      table.grid.columns.push_back({name, name.ends_with("bound") && name[0] != '/' ? "s" : ""});
-  for (const std::string& rate : panel.rates) {
-    for (const ReportGroup& group : panel.groups) {
-      if (group.jps != rate) continue;
-      const Rated& figure = group.figures.find(metric)->second;
-      table.grid.rows.push_back(
-          {rate, name_beside_bounds(group.variant, figure), four_digits(figure.mean.value),
-           interval_text(figure.mean.interval), four_digits(figure.over_fcfs.value),
-           interval_text(figure.over_fcfs.interval), figure.standing, four_digits(figure.published),
-           std::to_string(group.repeats.size())});
-      for (const Tail::Value& value : group.tail.values)
-        table.grid.rows.back().push_back(four_digits(value.s));
-      for (const double value : {figure.bound, figure.certified_regret(), figure.regret_to_best()})
-        if (bounds) table.grid.rows.back().push_back(four_digits(value));
-    }
-  }
-  return table;
+/// As `kvsweep table` prints it.
+ReportTable summary_of(const PolicyTable& table) {
+  ReportTable summary{"summary", text_of(table.place) + ": " + table.figure, table.place.kind,
+                      grid_of(table), table.remarks};
+  for (const std::string& source : table.sources) summary.notes.push_back("published: " + source);
+  return summary;
 }
 
 ReportTable regime_table(const Report& report, const std::string& kind) {
@@ -195,15 +168,11 @@ double pinned_share_of(const ReportGroup& group) {
   return figure_of(group, "gap_held_tok_s") / figure_of(group, "makespan_s") / pool_tok;
 }
 
-template <std::int64_t PolicyActs::*count>
-std::string count_of(const ReportGroup& group) {
-  return std::to_string(group.acts.*count);
+std::string gib_text(const ReportGroup& group, const char* bytes) {
+  return four_digits(std::round(figure_of(group, bytes) / (1 << 20)) / 1024);
 }
 
 const Act kActs[] = {
-    {"inversions", [](const ReportGroup& group) { return percent_text(group.acts.overtaking); }},
-    {"pins", count_of<&PolicyActs::pins>},
-    {"pins used", count_of<&PolicyActs::pins_used>},
     {"pool pinned", [](const ReportGroup& group) { return percent_text(pinned_share_of(group)); }},
     {"found on GPU",
      [](const ReportGroup& group) { return percent_text(figure_of(group, "prefix_hit_rate")); }},
@@ -211,9 +180,9 @@ const Act kActs[] = {
      [](const ReportGroup& group) { return percent_text(figure_of(group, "host_hit_rate")); }},
     {"recomputed",
      [](const ReportGroup& group) { return four_digits(figure_of(group, "recomputed_tok")); }},
-    {"blocks evicted", count_of<&PolicyActs::evicted_blocks>},
-    {"unread", count_of<&PolicyActs::host_evicted_blocks>},
-    {"prefetches", count_of<&PolicyActs::prefetches>},
+    {"GiB to GPU", [](const ReportGroup& group) { return gib_text(group, "h2d_bytes"); }},
+    {"GiB to host", [](const ReportGroup& group) { return gib_text(group, "d2h_bytes"); }},
+    {"GiB unread", [](const ReportGroup& group) { return gib_text(group, "unread_bytes"); }},
     {"preemptions",
      [](const ReportGroup& group) { return four_digits(figure_of(group, "preemptions")); }},
     {"stalled", [](const ReportGroup& group) {
@@ -249,7 +218,7 @@ std::vector<ReportTable> report_tables(const Report& report) {
   std::vector<ReportTable> tables;
   for (const CapacityReport& each : report.capacities)
     tables.push_back({"capacity", "Capacity within limits", each.kind, each.grid, each.notes});
-  for (const ReportPanel& panel : report.panels) tables.push_back(summary_of(panel));
+  for (const PolicyTable& table : report.policies) tables.push_back(summary_of(table));
   for (const std::string& kind : kinds_of(report.panels))
     tables.push_back(regime_table(report, kind));
   Texts judged, sets;  // modelled and measured numbers never share a table

@@ -34,38 +34,30 @@ std::string rounded(double value, int decimals) {
                    decimals);
 }
 
-void print_text(const Grid& grid, std::ostream& out) {
-  TextTable table;
+void print_table(const Grid& grid, std::ostream& out) {
+  std::vector<std::vector<std::string>> lines(2);
   for (const Grid::Column& column : grid.columns) {
-    table.add_column(column.name, column.unit,
-                     column.is_number ? TextTable::Align::right : TextTable::Align::left);
+    lines[0].push_back(terminal_text(column.name));
+    lines[1].push_back(terminal_text(column.unit));
   }
-  for (const auto& row : grid.rows) table.add_row(row);
-  table.print(out);
-}
-
-/// A cell of a Markdown table, with escaped bars, tags and entities.
-std::string md_cell(const std::string& text) {
-  std::string cell;
-  for (const char c : terminal_text(text)) {
-    if (c == '|' || c == '<' || c == '&') cell += '\\';
-    cell += c;
-  }
-  return cell;
-}
-
-void print_md(const Grid& grid, std::ostream& out) {
-  std::string header = "|", rule = "|";
-  for (const Grid::Column& column : grid.columns) {
-    header += ' ' + md_cell(column.name) +
-              (column.unit.empty() ? "" : " [" + md_cell(column.unit) + ']') + " |";
-    rule += column.is_number ? "---:|" : "---|";
-  }
-  out << header << '\n' << rule << '\n';
   for (const auto& row : grid.rows) {
-    out << '|';
-    for (const std::string& text : row) out << ' ' << md_cell(text) << " |";
-    out << '\n';
+    if (row.size() != grid.columns.size()) throw std::logic_error("a row needs a text per column");
+    auto& line = lines.emplace_back();
+    for (const std::string& text : row) line.push_back(terminal_text(text));
+  }
+  std::vector<std::size_t> widths(grid.columns.size());
+  for (const auto& line : lines)
+    for (std::size_t i = 0; i < line.size(); ++i)
+      widths[i] = std::max(widths[i], display_width(line[i]));
+  for (const auto& texts : lines) {
+    std::string line;
+    for (std::size_t i = 0; i < texts.size(); ++i) {
+      const std::string padding(widths[i] - display_width(texts[i]), ' ');
+      line += (i > 0 ? "  " : "") +
+              (grid.columns[i].is_number ? padding + texts[i] : texts[i] + padding);
+    }
+    line.erase(line.find_last_not_of(' ') + 1);
+    out << line << '\n';
   }
 }
 
@@ -87,42 +79,6 @@ void print_csv(const Grid& grid, std::ostream& out) {
 
 }  // namespace
 
-void TextTable::append(Column& column, const std::string& text) {
-  const std::string shown = terminal_text(text);
-  column.texts += shown + '\n';
-  column.width = std::max(column.width, display_width(shown));
-}
-
-void TextTable::add_column(const std::string& name, const std::string& unit, Align align) {
-  Column& column = columns_.emplace_back();
-  column.align = align;
-  append(column, name);
-  append(column, unit);
-}
-
-void TextTable::add_row(const std::vector<std::string>& texts) {
-  if (texts.size() != columns_.size()) throw std::logic_error("a row needs a text per column");
-  for (std::size_t i = 0; i < texts.size(); ++i) append(columns_[i], texts[i]);
-}
-
-void TextTable::print(std::ostream& out) const {
-  std::vector<std::string_view> left;  // of each column
-  for (const Column& column : columns_) left.emplace_back(column.texts);
-  while (!left.empty() && !left.front().empty()) {
-    std::string line;
-    for (std::size_t i = 0; i < columns_.size(); ++i) {
-      const Column& column = columns_[i];
-      const std::string text(left[i].substr(0, left[i].find('\n')));
-      left[i].remove_prefix(text.size() + 1);
-      const std::string padding(column.width - display_width(text), ' ');
-      if (i > 0) line += "  ";
-      line += column.align == Align::right ? padding + text : text + padding;
-    }
-    line.erase(line.find_last_not_of(' ') + 1);
-    out << line << '\n';
-  }
-}
-
 std::string two_decimals(double value) { return std::isnan(value) ? "-" : rounded(value, 2); }
 
 std::string four_digits(double value) {
@@ -140,14 +96,7 @@ std::string four_digits(double value) {
 }
 
 void print_grid(const Grid& grid, GridFormat format, std::ostream& out) {
-  switch (format) {
-    case GridFormat::text:
-      return print_text(grid, out);
-    case GridFormat::md:
-      return print_md(grid, out);
-    case GridFormat::csv:
-      return print_csv(grid, out);
-  }
+  format == GridFormat::csv ? print_csv(grid, out) : print_table(grid, out);
 }
 
 std::string exact_number(double value) {

@@ -1,6 +1,8 @@
 #pragma once
 #include <iosfwd>
 
+#include "analysis/trace/requests.hpp"
+#include "analysis/trace/steps.hpp"
 #include "sweeps/tables/result.hpp"
 
 namespace analysis {
@@ -19,19 +21,7 @@ namespace analysis {
 // All throw std::system_error when a write fails, and std::logic_error when the tables contradict
 // each other.
 
-/// Per step: a step_snapshot, a prefix_cache_lookup for each request scheduled for the first time,
-/// and a step_decision.
-///
-/// theoretical_hit is the KV that the preceding turn left: its prompt and output minus the last
-/// token, which is never computed, in whole blocks, at most the blocks of the prompt minus one
-/// token; null without a block size. miss_cause tells why the hit was smaller: "evicted_gpu" or
-/// "evicted_dram" if the job lost blocks since then, "none" if nothing is missing, otherwise null.
-void write_steps(const sweep::CellResult& result, std::ostream& out);
-
 /// A kv_event for every row of /kv_events.
 void write_events(const sweep::CellResult& result, std::ostream& out);
-
-/// A request record for every turn in order of their ends, then a job record for every job.
-void write_requests(const sweep::CellResult& result, std::ostream& out);
 
 }  // namespace analysis

@@ -1,10 +1,11 @@
+#include "analysis/trace/requests.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <ostream>
 #include <span>
 #include <unordered_map>
 
-#include "analysis/trace/jsonl.hpp"
 #include "analysis/trace/names.hpp"
 
 namespace analysis {

@@ -1,8 +1,9 @@
+#include "analysis/trace/steps.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <ostream>
 
-#include "analysis/trace/jsonl.hpp"
 #include "analysis/trace/names.hpp"
 #include "analysis/trace/replay.hpp"
 

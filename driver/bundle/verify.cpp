@@ -198,12 +198,10 @@ Findings verify(const fs::path& bundle, double minutes, const std::vector<std::s
 int run_verify(const Options& options) {
   const Findings findings =
       verify(options.arguments.front(), options.minutes.value_or(10), options.set);
-  analysis::TextTable table;
-  for (const char* name : {"step", "", "what"})
-    table.add_column(name, "", analysis::TextTable::Align::left);
+  analysis::Grid grid{{{"step", "", false}, {"", "", false}, {"what", "", false}}, {}};
   for (const Findings::Line& each : findings.lines)
-    table.add_row({each.step, each.outcome, each.text});
-  table.print(std::cout);
+    grid.rows.push_back({each.step, each.outcome, each.text});
+  print_text(grid, std::cout);
   if (findings.has(kDamaged)) return kBadArchive;
   return findings.has(kDiffers) ? kSomeCellsFailed : kOk;
 }

@@ -163,9 +163,8 @@ const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader,
 analysis::GridFormat grid_format(const Options& options) {
   const std::string format = options.format.value_or("text");
   if (format == "text") return analysis::GridFormat::text;
-  if (format == "md") return analysis::GridFormat::md;
   if (format == "csv") return analysis::GridFormat::csv;
-  throw UsageError("--format must be text, md or csv, found \"" + format + '"');
+  throw UsageError("--format must be text or csv, found \"" + format + '"');
 }
 
 void write_output(const Options& options, const std::function<void(std::ostream&)>& write) {

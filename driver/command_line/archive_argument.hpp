@@ -40,7 +40,7 @@ void require_table(const sweep::CellRecord& cell, std::string_view table);
 /// The cell that a word names. Throws UsageError unless it has a result with every table.
 const sweep::CellRecord& finished_cell(const sweep::ArchiveReader& reader, const std::string& word);
 
-/// --format text, md or csv; text by default.
+/// --format text or csv; text by default.
 analysis::GridFormat grid_format(const Options& options);
 
 /// Lets `write` fill the file of --output, which then appears complete or not at all, or standard

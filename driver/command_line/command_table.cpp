@@ -77,9 +77,8 @@ const Option kOptions[] = {
      "pool, metrics, and whether its caches can be emptied"},
     {"table", &Options::table, "TABLE", "which table"},
     {"format", &Options::format, "FORMAT",
-     "text, md or csv; for export: csv, jsonl, aiperf or vllm-bench; for keys: text or md; for "
-     "trace: jsonl or "
-     "perfetto"},
+     "text or csv; for export: csv, jsonl, aiperf or vllm-bench; for keys: text or md; for trace: "
+     "jsonl or perfetto"},
     {"to-archive", &Options::to_archive, "LEVEL",
      "writes an archive at the level summary or jobs, to keep or to send, in place of a table"},
     {"output,o", &Options::output, "FILE", "the file to write; for report, tune, pack: the folder"},

@@ -172,13 +172,12 @@ std::vector<std::string> misses_of(const sweep::Table& turns, const bounds::Turn
 /// The misses of each cell that has its turns, beside the fewest in the order in which it served
 /// them.
 void print_misses(sweep::ArchiveReader& archive, const Options& options) {
-  using Align = analysis::TextTable::Align;
-  analysis::TextTable table;
-  table.add_column("cell", "", Align::left);
-  table.add_column("hits", "%", Align::right);
-  table.add_column("missed", "blocks", Align::right);
-  table.add_column("at least", "in this order", Align::right);
-  table.add_column("compulsory", "", Align::right);
+  analysis::Grid grid;
+  grid.columns.push_back({"cell", "", false});
+  grid.columns.push_back({"hits", "%"});
+  grid.columns.push_back({"missed", "blocks"});
+  grid.columns.push_back({"at least", "in this order"});
+  grid.columns.push_back({"compulsory", ""});
   worker::Profiles profiles(options.profiles);
   worker::WorkloadCache workloads;
   std::map<std::string, bounds::TurnBlocks> known;                 // by bound_key()
@@ -197,13 +196,13 @@ void print_misses(sweep::ArchiveReader& archive, const Options& options) {
       std::vector<std::string> row = {cell.record->label};
       for (std::string& text : misses_of(turns, blocks->second, config))
         row.push_back(std::move(text));
-      table.add_row(row);
+      grid.rows.push_back(row);
     } catch (const NotRestored&) {  // the table of bounds has said why
     } catch (const sweep::SpecError&) {
     }
   }
   std::cout << '\n';
-  table.print(std::cout);
+  print_text(grid, std::cout);
 }
 
 /// For the cells of an archive as it restores them, without their sweep file.

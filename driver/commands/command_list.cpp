@@ -75,7 +75,7 @@ constexpr Subcommand kCommands[] = {
      "profiles"},
     {"report", report, "report A.h5 [B.h5...] -o DIR",
      "writes a page, DIR/index.html: tables, figures, claims and missing cells", 1, kManyArchives,
-     "bound set output,o profiles"},
+     "output,o profiles"},
     {"run", run, "run SWEEP.toml", "runs the cells of a sweep and prints their results", 1, 1,
      "backend archive record resume fresh no-prev retry-quarantined wait wait-space set "
      "policy-plugin only skip cell workers cell-timeout time-limit node-memory-gib as-sku "

@@ -23,12 +23,10 @@ struct Side {
 /// Prints the keys in which the two experiments differ.
 void print_keys(const Side& a, const Side& b) {
   const analysis::ConfiguredCell in_a(a.record), in_b(b.record);
-  analysis::TextTable table;
-  for (const std::string& column : {std::string("differ in"), a.name(), b.name()})
-    table.add_column(column, "", analysis::TextTable::Align::left);
+  analysis::Grid grid{{{"differ in", "", false}, {a.name(), "", false}, {b.name(), "", false}}, {}};
   for (const auto& each : analysis::config_differences(in_a.config, in_b.config))
-    table.add_row({each.key, analysis::shown(each.a), analysis::shown(each.b)});
-  table.print(std::cout);
+    grid.rows.push_back({each.key, analysis::shown(each.a), analysis::shown(each.b)});
+  print_text(grid, std::cout);
 }
 
 void print_actions(const Side& side, const analysis::OwnActions& own, bool has_none) {
@@ -50,15 +48,12 @@ void print_difference(const std::string& what, const analysis::FirstDifference& 
     return;
   }
   std::cout << what << ": first different at step " << first.step << "\n\n";
-  analysis::TextTable table;
-  table.add_column("", "", analysis::TextTable::Align::left);
-  for (const Side* side : {&a, &b})
-    table.add_column(side->name(), "", analysis::TextTable::Align::right);
+  analysis::Grid grid{{{"", "", false}, {a.name(), ""}, {b.name(), ""}}, {}};
   for (const char* column : {"t_s", "n_running", "n_waiting", "n_tok", "blk_used", "blk_pinned",
                              "blk_cached", "blk_free", "host_blk_used"})
-    table.add_row({column, analysis::at_step(a.result, first.a, column),
-                   analysis::at_step(b.result, first.b, column)});
-  table.print(std::cout);
+    grid.rows.push_back({column, analysis::at_step(a.result, first.a, column),
+                         analysis::at_step(b.result, first.b, column)});
+  print_text(grid, std::cout);
   std::cout << '\n';
   print_actions(a, first.a, first.a.actions.empty());
   print_actions(b, first.b, first.b.actions.empty());

@@ -65,17 +65,16 @@ void print_list(const std::vector<NamedPolicy>& policies, std::ostream& out) {
 }
 
 void print_one(const NamedPolicy& policy, worker::Profiles& profiles, std::ostream& out) {
-  using Align = analysis::TextTable::Align;
-  analysis::TextTable table;
+  analysis::Grid grid;
   for (const char* column : {"key", "value", "set by", "what it is"})
-    table.add_column(column, "", Align::left);
+    grid.columns.push_back({column, "", false});
   for (const Parameter& each : parameters_of(policy, profiles)) {
     const std::string unit = each.key->unit().empty() ? "" : " " + each.key->unit();
-    table.add_row({each.key->name, each.value + unit, each.from_file ? "the file" : "default",
-                   each.key->says});
+    grid.rows.push_back({each.key->name, each.value + unit, each.from_file ? "the file" : "default",
+                         each.key->says});
   }
   out << policy.name << ": " << analysis::terminal_text(policy.sentence) << "\n\n";
-  table.print(out);
+  print_text(grid, out);
 }
 
 }  // namespace

@@ -12,7 +12,6 @@
 #include "analysis/text/new_file.hpp"
 #include "analysis/text/packed.hpp"
 #include "analysis/text/web_page.hpp"
-#include "driver/bound/archived.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
@@ -57,19 +56,6 @@ void write_without_page(const analysis::Report& report, const Options& options,
   file.fill([&](std::ostream& out) { analysis::write_plain_report(report, why, out); });
 }
 
-/// Bounds the cells of all archives.
-analysis::CellBounds bounds_in(const Options& options) {
-  analysis::CellBounds all;
-  if (!options.bound) return all;
-  for (const std::string& path : options.arguments) {
-    const sweep::ArchiveReader archive = open_archive(path);
-    const ArchivedBounds bounds = bounds_of(selected_cells(archive.cells(), options), options);
-    print_missing(bounds, std::cout);
-    all.insert(bounds.by_key.begin(), bounds.by_key.end());
-  }
-  return all;
-}
-
 }  // namespace
 
 std::optional<fs::path> find_web_page(const char* name) {
@@ -79,8 +65,7 @@ std::optional<fs::path> find_web_page(const char* name) {
 int report(const Options& options) {
   if (!options.output) throw UsageError("report needs a folder to write to: -o DIR");
   analysis::Report report;
-  const analysis::CellBounds bounds = bounds_in(options);
-  using_files([&] { report = analysis::make_report(options.arguments, options.profiles, bounds); });
+  using_files([&] { report = analysis::make_report(options.arguments, options.profiles); });
   std::error_code failed;
   fs::create_directories(*options.output, failed);
   const std::string why = failed.message();

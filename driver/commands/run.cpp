@@ -6,7 +6,7 @@
 #include <memory>
 #include <set>
 
-#include "analysis/digest/cell_report.hpp"
+#include "analysis/compare/cell_summary.hpp"
 #include "analysis/ranking/answer.hpp"
 #include "analysis/ranking/coverage.hpp"
 #include "analysis/text/escape.hpp"
@@ -162,10 +162,10 @@ FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* 
 }
 
 /// What converters of traces took for granted.
-void print_assumed(const std::vector<analysis::CellReport>& reports) {
+void print_assumed(const std::vector<analysis::ConfiguredCell>& cells) {
   std::set<std::string> assumed;
-  for (const analysis::CellReport& report : reports)
-    for (const sweep::Note& note : report.notes)
+  for (const analysis::ConfiguredCell& cell : cells)
+    for (const sweep::Note& note : cell.record->notes)
       if (note.name == "assumed") assumed.insert(note.text);
   for (const std::string& text : assumed) std::cout << analysis::terminal_text(text) << '\n';
 }
@@ -243,24 +243,22 @@ std::string kept_text(const OpenRun& run) {
 
 /// A row per cell, and how many have a result.
 void print_cells(const OpenRun& run) {
-  std::vector<analysis::CellReport> reports;
-  for (std::size_t i = 0; i < run.plan.cells.size(); ++i) {
-    const PlannedCell& planned = run.plan.cells[i];
-    if (planned.selected) reports.push_back(report_of(planned, run.archive.cells()[i]));
-  }
+  std::vector<analysis::ConfiguredCell> cells;
+  for (std::size_t i = 0; i < run.plan.cells.size(); ++i)
+    if (run.plan.cells[i].selected) cells.emplace_back(run.archive.cells()[i]);
   std::cout << '\n';
-  analysis::print_summary(reports, std::cout);
+  analysis::print_summary(cells, std::cout);
   const auto count = [&](sweep::CellStatus status) {
-    return std::ranges::count(reports, status, &analysis::CellReport::status);
+    return std::ranges::count(cells, status, [](const auto& cell) { return cell.record->status; });
   };
-  const auto total = std::ranges::ssize(reports), excluded = count(sweep::CellStatus::excluded);
+  const auto total = std::ranges::ssize(cells), excluded = count(sweep::CellStatus::excluded);
   std::cout << '\n'
             << count(sweep::CellStatus::ok) << " of " << total - excluded << " cells have a result";
   if (excluded > 0) std::cout << "; " << excluded << " excluded";
   if (const std::string kept = kept_text(run); !kept.empty())
     std::cout << "; " << analysis::terminal_text(kept);
   std::cout << '\n';
-  print_assumed(reports);
+  print_assumed(cells);
   std::cout << '\n';
 }
 

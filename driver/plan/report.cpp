@@ -110,22 +110,22 @@ void add_starts(PlanReport& report) {
 bool has_real_tiers(const Plan& plan) { return plan.backend != "sim"; }
 
 void print_cells(const PlanReport& report, std::ostream& out) {
-  using Align = analysis::TextTable::Align;
-  analysis::TextTable table;
-  table.add_column("cell", "", Align::right);
-  table.add_column("key", "", Align::left);
-  table.add_column("runs", "", Align::left);
-  table.add_column("served", "s", Align::right);
-  table.add_column("worker", "s", Align::right);
-  table.add_column("what", "", Align::left);
+  analysis::Grid grid;
+  grid.columns.push_back({"cell", ""});
+  grid.columns.push_back({"key", "", false});
+  grid.columns.push_back({"runs", "", false});
+  grid.columns.push_back({"served", "s"});
+  grid.columns.push_back({"worker", "s"});
+  grid.columns.push_back({"what", "", false});
   for (const PlanLine& line : report.lines) {
     const bool timed = line.cell->runs();
-    table.add_row({std::to_string(line.cell->cell.index), line.cell->key.substr(0, 8),
-                   line.runs ? "yes" : "no", timed ? analysis::four_digits(line.served_s) : "-",
-                   timed ? analysis::four_digits(line.busy_s) : "-",
-                   worker::label(line.cell->cell) + (line.why.empty() ? "" : ": " + line.why)});
+    grid.rows.push_back(
+        {std::to_string(line.cell->cell.index), line.cell->key.substr(0, 8),
+         line.runs ? "yes" : "no", timed ? analysis::four_digits(line.served_s) : "-",
+         timed ? analysis::four_digits(line.busy_s) : "-",
+         worker::label(line.cell->cell) + (line.why.empty() ? "" : ": " + line.why)});
   }
-  table.print(out);
+  print_text(grid, out);
 }
 
 void print_host_memory(const PlanReport& report, std::ostream& out) {
@@ -219,22 +219,21 @@ void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
   out << '\n';
   print_cells(report, out);
   out << '\n';
-  using Align = analysis::TextTable::Align;
-  analysis::TextTable table;
-  table.add_column("gpu", "", Align::left);
-  table.add_column("cells", "", Align::right);
-  table.add_column("to run", "", Align::right);
-  table.add_column("served", "s", Align::right);
-  table.add_column("worker", "s", Align::right);
-  if (has_real_tiers(plan)) table.add_column("host tier", "GiB a cell", Align::right);
+  analysis::Grid grid;
+  grid.columns.push_back({"gpu", "", false});
+  grid.columns.push_back({"cells", ""});
+  grid.columns.push_back({"to run", ""});
+  grid.columns.push_back({"served", "s"});
+  grid.columns.push_back({"worker", "s"});
+  if (has_real_tiers(plan)) grid.columns.push_back({"host tier", "GiB a cell"});
   for (const auto& [sku, total] : totals_by_sku(report)) {
     std::vector<std::string> row = {sku, std::to_string(total.cells), std::to_string(total.to_run),
                                     analysis::four_digits(total.served_s),
                                     analysis::four_digits(total.busy_s)};
     if (has_real_tiers(plan)) row.push_back(analysis::four_digits(total.host_gib));
-    table.add_row(row);
+    grid.rows.push_back(row);
   }
-  table.print(out);
+  print_text(grid, out);
   out << "\nserved: expected time on the cell's clock; worker: expected time of one worker. "
       << how_estimated(report) << " The second table counts what is to run.\n";
   if (report.starts > 0)

@@ -170,17 +170,6 @@ worker::Hello worker_hello(const Options& options) {
   return hello;
 }
 
-analysis::CellReport report_of(const PlannedCell& planned, const sweep::CellRecord& record) {
-  analysis::CellReport report =
-      analysis::report_of(planned.cell, planned.key, worker::label(planned.cell));
-  if (planned.runs()) report.policy = planned.repeats->policy;
-  report.status = record.status;
-  report.reason = record.reason;
-  report.figures = record.figures;
-  report.notes = record.notes;
-  return report;
-}
-
 ExitCode run_code(const FarmResult& result, const Plan& plan, const sweep::Archive& archive) {
   bool gone = false, failed = false;
   for (const sweep::CellRecord& record : archive.cells()) {

@@ -1,7 +1,6 @@
 #pragma once
 #include <string>
 
-#include "analysis/digest/cell_report.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/command_line/options.hpp"
 #include "driver/farm/drain.hpp"
@@ -38,9 +37,6 @@ void check_device(const Options& options);
 /// This process's Hello as a worker, without the GPU that it may detect later. With no SKU set by
 /// the options it accepts cells of any SKU, unless a GPU is found.
 worker::Hello worker_hello(const Options& options);
-
-/// A cell of the plan with its status, figures and notes from the archive.
-analysis::CellReport report_of(const PlannedCell& planned, const sweep::CellRecord& record);
 
 /// The exit code of a run, checked against the archive: kIncomplete when a cell that the farm
 /// counts as done has no result there, kOk when every selected cell has one. Failures of earlier

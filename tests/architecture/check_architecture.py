@@ -82,7 +82,7 @@ MAY_INCLUDE = {
                      "workers/workload/trace workers/backends/cuda posix",
     "analysis/text": "sweeps/files json zlib posix",
     "analysis/digest": "analysis/text sweeps/tables sweeps/spec",
-    "analysis/compare": "analysis/text analysis/digest sweeps/tables sweeps/spec sweeps/archive",
+    "analysis/compare": "analysis/text analysis/digest sweeps/files sweeps/tables sweeps/spec sweeps/archive",
     "analysis/ranking": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/spec sweeps/archive",
     "analysis/capacity": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/spec sweeps/archive",
     "analysis/claims": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/spec sweeps/archive",
@@ -96,7 +96,7 @@ MAY_INCLUDE = {
     "driver/bundle": "driver/command_line driver/bound analysis/text analysis/compare analysis/claims sweeps/files sweeps/spec sweeps/archive "
                      "sweeps/upkeep workers/binding workers/cell workers/engine/base version",
     "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/spec workers/profiles workers/binding",
-    "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/digest analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
+    "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
     "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive sweeps/commits workers/profiles workers/rank posix",
     "driver/capacity": "driver/command_line driver/plan driver/run driver/tune analysis/text analysis/compare analysis/ranking analysis/capacity sweeps/spec sweeps/archive workers/profiles",

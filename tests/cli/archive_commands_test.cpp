@@ -263,7 +263,7 @@ TEST_CASE("tables and formats that do not exist are refused with those that do")
   run.check_refused({"export", "tiny.h5"}, 2, "export needs --table");
   run.check_refused({"export", "tiny.h5", "--table", "jobs", "--format", "xml"}, 2,
                     "csv, jsonl, aiperf or vllm-bench");
-  run.check_refused({"table", "tiny.h5", "--format", "xml"}, 2, "text, md or csv");
+  run.check_refused({"table", "tiny.h5", "--format", "xml"}, 2, "text or csv");
   run.check_refused({"table", "tiny.h5", "--metric", "speed"}, 2, "jct_wall_mean_s");
 }
 
@@ -316,7 +316,6 @@ TEST_CASE("a table says that simulated figures are modelled") {
   const std::string table = run.said({"table", "tiny.h5"});
   CHECK_THAT(table, StartsWith("h100-80gb: jct_wall_mean_s [s], MODELLED (sim, measured)\n"));
   CHECK_THAT(table, Contains("*") && Contains("/ fcfs") && !Contains("published"));
-  CHECK_THAT(run.said({"table", "tiny.h5", "--format", "md"}), Contains("|---:|"));
 }
 
 TEST_CASE("a plan knows which cells of an archive are done, and why the others will run") {

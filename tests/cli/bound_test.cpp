@@ -27,8 +27,6 @@ TEST_CASE("cells that know the future are references, which no policy is compare
               .exit_code == 0);
   const std::string table = program.run({"bound", "a.h5"}).out;
   CHECK_THAT(table, Contains("eviction=oracle) (reference)") && Contains(" by a reference"));
-  program.run({"report", "a.h5", "--bound", "-o", "page"});
-  CHECK_THAT(program.page("page"), Contains(" by a reference"));
 }
 
 TEST_CASE("table --bound has the bounds of the cells of an archive, without its sweep file") {
@@ -62,18 +60,6 @@ TEST_CASE("bound of an archive alone is the table with bounds, and the misses of
   const Outcome refused = program.run({"bound", "a.h5", "--backend", "sim"});
   CHECK(refused.exit_code == 2);
   CHECK_THAT(refused.err, Contains("bound A.h5 takes neither --backend"));
-}
-
-TEST_CASE("a report has the bounds that it is asked for") {
-  const Program program;
-  REQUIRE(program.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);
-  const auto page = [&](std::vector<std::string> words) {
-    words.insert(words.begin(), {"report", "a.h5", "-o", "page"});
-    REQUIRE(program.run(words).exit_code == 0);
-    return program.page("page");
-  };
-  CHECK_THAT(page({"--bound"}), Contains("at 3 jobs/s the optimum is in ["));
-  CHECK_THAT(page({}), !Contains("the optimum is in ["));
 }
 
 TEST_CASE("results that a card measured have the bound of its model") {

@@ -11,15 +11,13 @@ TEST_CASE("tables show verdict, numbers, limits and words", "[claims]") {
   court.add("fcfs", {350, 340, 360});
   court.add("continuum", {100, 100, 100});
   const ClaimReport report{court.claims, court.rows(), {}};
-  std::ostringstream text, md, csv;
+  std::ostringstream text, csv;
   print_claims(report, GridFormat::text, text);
-  print_claims(report, GridFormat::md, md);
   print_claims(report, GridFormat::csv, csv);
   CHECK_THAT(text.str(), Contains("claims of page, MODELLED (sim)") && Contains("3.380") &&
                              Contains("3 .. 4") && Contains("1 reproduced"));
   CHECK_THAT(text.str(), Contains("3 .. 4") && Contains("pinning is 3.5 times as fast") &&
                              Contains("R-5 reproduced: a page"));
-  CHECK_THAT(md.str(), Contains("### claims of page") && Contains("**reproduced**"));
   CHECK_THAT(csv.str(), Contains("set,claim,at,verdict,direction,") &&
                             Contains("page,R-5,,reproduced,reproduced,3.499") &&
                             Contains(",3.38,3,4,3,"));

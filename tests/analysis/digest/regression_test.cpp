@@ -1,12 +1,13 @@
-#include "analysis/digest/statistics.hpp"
+#include "analysis/digest/fits.hpp"
 
 #include <cmath>
 #include <random>
 
+#include "analysis/digest/statistics.hpp"
 #include "tests/support/catch.hpp"
 
-using analysis::LineFit;
-using analysis::LineSums;
+using analysis::LeastSquares;
+using analysis::Plane;
 
 namespace {
 
@@ -19,21 +20,20 @@ const std::vector<double> kTokens = {1, 2, 4, 60, 61, 300, 512, 900, 1500, 2048}
 const std::vector<double> kSeconds = {0.023731, 0.024947, 0.022707, 0.021686, 0.023455,
                                       0.027473, 0.03715,  0.052281, 0.060431, 0.074057};
 
-LineSums sums_of(std::size_t from, std::size_t to) {
-  LineSums sums;
+LeastSquares sums_of(std::size_t from, std::size_t to) {
+  LeastSquares sums(1);
   for (std::size_t i = from; i < to; ++i) sums.add(kTokens[i], kSeconds[i]);
   return sums;
 }
 
-void check_same(const LineFit& a, const LineFit& b) {
-  CHECK(a.slope == Approx(b.slope).epsilon(1e-10));
+void check_same(const Plane& a, const Plane& b) {
+  CHECK(a.slopes[0] == Approx(b.slopes[0]).epsilon(1e-10));
   CHECK(a.intercept == Approx(b.intercept).epsilon(1e-10));
   CHECK(a.r_squared == Approx(b.r_squared).epsilon(1e-10));
-  CHECK(a.n == b.n);
 }
 
 /// The line by deviations from the means, in two passes.
-LineFit line_in_two_passes(const std::vector<double>& x, const std::vector<double>& y) {
+Plane line_in_two_passes(const std::vector<double>& x, const std::vector<double>& y) {
   const double mean_x = analysis::mean(x), mean_y = analysis::mean(y);
   double xx = 0, xy = 0, yy = 0;
   for (std::size_t i = 0; i < x.size(); ++i) {
@@ -41,25 +41,27 @@ LineFit line_in_two_passes(const std::vector<double>& x, const std::vector<doubl
     xy += (x[i] - mean_x) * (y[i] - mean_y);
     yy += (y[i] - mean_y) * (y[i] - mean_y);
   }
-  return {xy / xx, mean_y - xy / xx * mean_x, xy * xy / (xx * yy), x.size()};
+  return {mean_y - xy / xx * mean_x, {xy / xx}, xy * xy / (xx * yy), 0};
 }
 
 }  // namespace
 
 TEST_CASE("the line fitted to a stream of steps is numpy's", "[regression]") {
-  const LineFit fit = sums_of(0, kTokens.size()).fit();
-  CHECK(fit.slope == Approx(2.574820493003258e-05));
+  const LeastSquares sums = sums_of(0, kTokens.size());
+  const Plane fit = sums.fit().value();
+  CHECK(fit.slopes[0] == Approx(2.574820493003258e-05));
   CHECK(fit.intercept == Approx(0.022918667183698446));
   CHECK(fit.r_squared == Approx(0.9791094835499662));
-  CHECK(fit.n == 10);
+  CHECK(sums.n() == 10);
 }
 
 TEST_CASE("sums of disjoint sets of steps join to the sums of all", "[regression]") {
-  const LineFit whole = sums_of(0, 10).fit();
+  const Plane whole = sums_of(0, 10).fit().value();
   for (std::size_t cut = 0; cut <= 10; ++cut) {
-    LineSums joined = sums_of(0, cut);
+    LeastSquares joined = sums_of(0, cut);
     joined.add(sums_of(cut, 10));
-    check_same(joined.fit(), whole);
+    CHECK(joined.n() == 10);
+    check_same(joined.fit().value(), whole);
   }
 }
 
@@ -67,25 +69,39 @@ TEST_CASE("sums give the line of two passes for any points", "[regression]") {
   std::mt19937 random(3);
   for (int round = 0; round < 50; ++round) {
     std::vector<double> x, y;
-    LineSums sums;
+    LeastSquares sums(1);
     for (int i = 0; i < 2 + round; ++i) {
       // Far from zero, where sums of squares would cancel.
       x.push_back(1e6 + static_cast<double>(random() % 2048));
       y.push_back(1e3 + static_cast<double>(random() % 1000) / 1000);
       sums.add(x.back(), y.back());
     }
-    const LineFit expected = line_in_two_passes(x, y);
-    if (std::isnan(expected.slope)) continue;
-    CHECK(sums.fit().slope == Approx(expected.slope).epsilon(1e-6).margin(1e-12));
-    CHECK(sums.fit().r_squared == Approx(expected.r_squared).epsilon(1e-6).margin(1e-9));
+    const Plane expected = line_in_two_passes(x, y);
+    if (std::isnan(expected.slopes[0])) continue;
+    const Plane fit = sums.fit().value();
+    CHECK(fit.slopes[0] == Approx(expected.slopes[0]).epsilon(1e-6).margin(1e-12));
+    CHECK(fit.r_squared == Approx(expected.r_squared).epsilon(1e-6).margin(1e-9));
   }
 }
 
-TEST_CASE("points of equal size have no fitted line", "[regression]") {
-  LineSums sums;
-  CHECK(std::isnan(sums.fit().slope));
+TEST_CASE("points of equal size have no fitted line, and equal values no share explained",
+          "[regression]") {
+  LeastSquares sums(1);
+  CHECK_FALSE(sums.fit());
   sums.add(4, 1);
   sums.add(4, 2);
-  CHECK(std::isnan(sums.fit().slope));
-  CHECK(sums.fit().n == 2);
+  CHECK_FALSE(sums.fit());
+  LeastSquares flat(1);
+  flat.add(1, 3);
+  flat.add(2, 3);
+  CHECK(std::isnan(flat.fit()->r_squared));
+  CHECK(flat.fit()->intercept == 3);
+}
+
+TEST_CASE("a line through points on a line explains everything") {
+  LeastSquares sums(1);
+  for (const double x : {0, 1, 2048}) sums.add(x, 23.7 + 0.0258 * x);
+  CHECK(sums.fit()->slopes[0] == Approx(0.0258));
+  CHECK(sums.fit()->intercept == Approx(23.7));
+  CHECK(sums.fit()->r_squared == Approx(1));
 }

@@ -2,7 +2,6 @@
 
 #include <cmath>
 #include <limits>
-#include <stdexcept>
 
 #include "tests/support/catch.hpp"
 
@@ -35,21 +34,6 @@ TEST_CASE("percentiles interpolate as numpy does") {
   CHECK(percentile(kY, 99) == Approx(33.0925));
   CHECK(percentile(kY, 100) == 33.25);
   CHECK(percentile(Values{7}, 99) == 7);
-}
-
-TEST_CASE("a line is fitted as numpy does") {
-  const LineFit fit = fit_line(kX, kY);
-  CHECK(fit.slope == Approx(0.3058851415413789));
-  CHECK(fit.intercept == Approx(23.117249085737505));
-  CHECK(fit.r_squared == Approx(0.9180527928819541));
-  CHECK(fit.n == 8);
-}
-
-TEST_CASE("a line through points on a line explains everything") {
-  const LineFit fit = fit_line(Values{0, 1, 2048}, Values{23.7, 23.7258, 23.7 + 0.0258 * 2048});
-  CHECK(fit.slope == Approx(0.0258));
-  CHECK(fit.intercept == Approx(23.7));
-  CHECK(fit.r_squared == Approx(1));
 }
 
 TEST_CASE("quantiles of Student's t are those of the printed tables") {
@@ -88,15 +72,8 @@ TEST_CASE("what is undefined is NaN") {
   CHECK(std::isnan(percentile({}, 50)));
   CHECK(std::isnan(percentile(kY, 101)));
   CHECK(std::isnan(percentile(Values{1, kNan, 2}, 50)));
-  CHECK(std::isnan(fit_line(Values{2, 2}, Values{1, 3}).slope));
-  CHECK(std::isnan(fit_line(Values{1, 2}, Values{3, 3}).r_squared));
-  CHECK(fit_line(Values{1, 2}, Values{3, 3}).intercept == 3);
 }
 
 TEST_CASE("values that were not observed are dropped") {
   CHECK(observed(Values{1, kNan, 3, kNan}) == Values{1, 3});
-}
-
-TEST_CASE("a line through unequal numbers of x and y is refused") {
-  CHECK_THROWS_AS(fit_line(kX, Values{1}), std::invalid_argument);
 }

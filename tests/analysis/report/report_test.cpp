@@ -86,21 +86,6 @@ TEST_CASE(
   CHECK(paper.report.regimes[1].tied == std::vector<std::string>{"continuum"});
 }
 
-TEST_CASE("the page without scripts has the tails beside the mean", "[report]") {
-  ArchivedCells cells;
-  auto& figures = cells.add({{"policy", text("fcfs")}}, 100).figures;
-  for (const auto& [name, seconds] :
-       {std::pair{"ttft_p99_s", 1.5}, {"first_token_p99_s", 2.5}, {"jct_wall_p99_s", 303.0}})
-    figures.push_back({name, seconds, "s"});
-  const analysis::Grid grid = report_tables(PaperReport(cells).report).front().grid;
-  std::map<std::string, std::string> row;
-  for (std::size_t i = 0; i < grid.columns.size(); ++i)
-    row[grid.columns[i].name] = grid.rows.front().at(i);
-  CHECK(row.at("p99 TTFT") == "1.500");
-  CHECK(row.at("p99 first token") == "2.500");
-  CHECK(row.at("p99 JCT") == "303");
-}
-
 TEST_CASE("a single repeat wins by one per cent or more", "[report]") {
   ArchivedCells cells;
   cells.add({{"policy", text("fcfs")}}, 100);

@@ -259,7 +259,7 @@ in_browser("the page is one small file with the question, the summary and what i
 
 in_browser("what the policies did is of the chosen GPU and rate", async () => {
   const page = await openReport(["small.h5"]);
-  assert.match(await page.locator("#acts").innerText(), /pins used[^]*continuum/);
+  assert.match(await page.locator("#acts").innerText(), /pool pinned[^]*continuum/);
   const looks = await page.locator("#panel .policies button").evaluateAll((all) =>
     all.map((each) => each.querySelector(".swatch").style.borderTop));
   assert.equal(new Set(looks).size, looks.length, `chips look alike: ${looks}`);

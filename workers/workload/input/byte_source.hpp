@@ -21,7 +21,7 @@ class ByteSource {
   virtual std::size_t read(std::span<char> out) = 0;
 };
 
-/// Decodes .gz; null in a build without zlib.
+/// Decodes .gz.
 std::unique_ptr<ByteSource> gzip_source(std::ifstream file);
 
 /// Throws DamagedInput when compressed data expands further than kMostExpansion allows.

@@ -81,9 +81,8 @@ export function actsSection(store: Store): HTMLElement {
   const table = () => store.panel.acts[store.panel.rates.indexOf(store.cellRate)];
   return section("acts", "What the policies did",
     h("p", { class: "muted" },
-      "A result is a policy's only if its mechanism acted. Inversions: turns admitted before one that had arrived earlier; pins used: during " +
-      "which the job's next turn arrived; unread: blocks that host memory evicted before anything read them. Pins, evictions and prefetches " +
-      "are those of the first repeat, the rest are means."),
+      "A result is a policy's only if its mechanism acted. Means over the repeats. Pool pinned: the share of it that pins hold; unread: " +
+      "what host memory lost before anything read it."),
     h("div", { class: "controls still" }, gpuSelect(store, "GPU of what policies did"),
       select(store, "arrival rate", rates, () => store.cellRate, (rate) => store.set({ rate }), "arrival rate of what policies did")),
     bar("acts.csv", () => csvOfTables(store.panel.acts)),

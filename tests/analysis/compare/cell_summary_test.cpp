@@ -1,4 +1,4 @@
-#include "analysis/digest/cell_report.hpp"
+#include "analysis/compare/cell_summary.hpp"
 
 #include <cmath>
 #include <sstream>
@@ -7,31 +7,33 @@
 #include "tests/support/catch.hpp"
 
 using namespace analysis;
+using sweep::CellRecord;
 using sweep::CellStatus;
 using sweep::Value;
 
 namespace {
 
-CellReport cell(int index, const std::string& policy, std::int64_t jps, double jct_s) {
-  CellReport report;
-  report.index = index;
-  report.status = CellStatus::ok;
-  report.axes = {
+CellRecord cell(int index, const std::string& policy, std::int64_t jps, double jct_s) {
+  CellRecord record;
+  record.index = index;
+  record.status = CellStatus::ok;
+  record.axes = {
       {"gpu", Value(std::string("h100-80gb"))}, {"policy", Value(policy)}, {"jps", Value(jps)}};
-  report.figures = {{"jobs", 100, ""}, {"jct_wall_mean_s", jct_s, "s"}, {"steps", 108518, ""}};
-  return report;
+  record.config_json = std::string("{}");
+  record.figures = {{"jobs", 100, ""}, {"jct_wall_mean_s", jct_s, "s"}, {"steps", 108518, ""}};
+  return record;
 }
 
-CellReport repeat(CellReport report, int number, double jct_s) {
-  report.index += number;
-  report.repeat = number;
-  report.figures[1].value = jct_s;
-  return report;
+CellRecord repeat(CellRecord record, int number, double jct_s) {
+  record.index += number;
+  record.repeat = number;
+  record.figures[1].value = jct_s;
+  return record;
 }
 
-std::string summary(const std::vector<CellReport>& cells) {
+std::string summary(const std::vector<CellRecord>& records) {
   std::ostringstream text;
-  print_summary(cells, text);
+  print_summary(std::vector<ConfiguredCell>(records.begin(), records.end()), text);
   return text.str();
 }
 
@@ -46,7 +48,7 @@ TEST_CASE("a summary has a row per cell, with what varies and the main figures")
 }
 
 TEST_CASE("host hits and loaded bytes are shown if any cell has some") {
-  CellReport none = cell(0, "fcfs", 1, 41), some = cell(1, "cpu_offload", 1, 40);
+  CellRecord none = cell(0, "fcfs", 1, 41), some = cell(1, "cpu_offload", 1, 40);
   none.figures.push_back({"host_hit_rate", 0, ""});
   none.figures.push_back({"h2d_bytes", 0, "B"});
   CHECK(summary({none}).find("host_hit_rate") == std::string::npos);
@@ -60,10 +62,9 @@ TEST_CASE("host hits and loaded bytes are shown if any cell has some") {
 }
 
 TEST_CASE("policy and jps are shown even if they do not vary or are not axes") {
-  CellReport single = cell(0, "fcfs", 1, 41);
+  CellRecord single = cell(0, "fcfs", 1, 41);
   single.axes.clear();
-  single.policy = Value(std::string("fcfs"));
-  single.jps = Value(0.5);
+  single.config_json = std::string(R"({"jps":0.5,"policy":"fcfs"})");
   CHECK(summary({single}) ==
         "cell  policy  jps  jct_wall   steps\n"
         "                     mean s\n"
@@ -71,7 +72,7 @@ TEST_CASE("policy and jps are shown even if they do not vary or are not axes") {
 }
 
 TEST_CASE("a cell without a value on an axis shows a dash there") {
-  CellReport with_dram = cell(1, "cpu_offload", 1, 41.6);
+  CellRecord with_dram = cell(1, "cpu_offload", 1, 41.6);
   with_dram.axes.emplace_back("dram_gib", Value(std::int64_t{16}));
   CHECK(summary({cell(0, "fcfs", 1, 41.5), with_dram}) ==
         "cell  policy       jps  dram_gib  jct_wall   steps\n"
@@ -81,7 +82,7 @@ TEST_CASE("a cell without a value on an axis shows a dash there") {
 }
 
 TEST_CASE("cells that did not run are listed with their reason, on one line") {
-  CellReport failed = cell(1, "continuum", 1, 0);
+  CellRecord failed = cell(1, "continuum", 1, 0);
   failed.figures.clear();
   failed.status = CellStatus::failed;
   failed.reason = "bad\x1b[2J\nnews";
@@ -94,7 +95,7 @@ TEST_CASE("cells that did not run are listed with their reason, on one line") {
 
 TEST_CASE("cells that are excluded are counted by reason, and in no table") {
   const auto excluded = [](int index, const std::string& reason) {
-    CellReport report = cell(index, "lmcache", index, 0);
+    CellRecord report = cell(index, "lmcache", index, 0);
     report.figures.clear();
     report.status = CellStatus::excluded;
     report.reason = reason;
@@ -112,8 +113,8 @@ TEST_CASE("cells that are excluded are counted by reason, and in no table") {
 }
 
 TEST_CASE("repeats are averaged per group, over those that are ok") {
-  const CellReport fcfs = cell(0, "fcfs", 1, 40), other = cell(3, "continuum", 1, 30);
-  CellReport timed_out = repeat(other, 1, 99);
+  const CellRecord fcfs = cell(0, "fcfs", 1, 40), other = cell(3, "continuum", 1, 30);
+  CellRecord timed_out = repeat(other, 1, 99);
   timed_out.status = CellStatus::timeout;
   const std::string text =
       summary({fcfs, repeat(fcfs, 1, 41), repeat(fcfs, 2, 43.5), other, timed_out});
@@ -126,7 +127,7 @@ TEST_CASE("repeats are averaged per group, over those that are ok") {
 }
 
 TEST_CASE("cells that agree on every axis but are planned apart are not averaged") {
-  const CellReport planned = cell(0, "fcfs", 1, 40), included = cell(2, "fcfs", 1, 50);
+  const CellRecord planned = cell(0, "fcfs", 1, 40), included = cell(2, "fcfs", 1, 50);
   const std::string text =
       summary({planned, repeat(planned, 1, 42), included, repeat(included, 1, 52)});
   CHECK(text.find("fcfs      1        2        41  ") != std::string::npos);
@@ -146,21 +147,4 @@ TEST_CASE("numbers have four significant digits, whole numbers all digits") {
   CHECK(four_digits(0) == "0");
   CHECK(four_digits(1.2344e-7) == "1.234e-07");
   CHECK(four_digits(sweep::kNotObserved) == "-");
-}
-
-TEST_CASE("a report of a cell begins with its plan") {
-  sweep::Cell planned;
-  planned.index = 3;
-  planned.params["policy"] = {Value(std::string("lmcache")), {}};
-  planned.status = CellStatus::excluded;
-  planned.reason = "not built yet";
-  CHECK(report_of(planned, "", "").status == CellStatus::excluded);
-  CHECK(report_of(planned, "", "").reason == "not built yet");
-  CHECK(report_of(planned, "", "").policy == Value(std::string("lmcache")));
-  CHECK_FALSE(report_of(planned, "", "").jps.has_value());
-
-  CellReport ran = report_of(planned, "cd34", "");
-  ran.figures = {{"steps", 12, ""}};
-  CHECK(figure_value(ran, "steps") == 12);
-  CHECK(std::isnan(figure_value(ran, "step")));
 }

@@ -1,10 +1,11 @@
+#include "analysis/claims/claim.hpp"
+
 #include <algorithm>
 #include <array>
 #include <charconv>
 #include <cmath>
 #include <optional>
 
-#include "analysis/claims/claims.hpp"
 #include "sweeps/spec/params.hpp"
 
 namespace analysis {
@@ -231,7 +232,28 @@ Claim finished(const DraftClaim& draft, std::span<const Published> published) {
   return claim;
 }
 
+std::optional<double> as_number(const std::string& text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
+}
+
+bool is_one_of(const std::optional<sweep::Value>& value, const std::vector<std::string>& texts) {
+  const std::string own = shown(value);
+  const auto number = as_number(own);
+  return std::ranges::any_of(texts, [&](const std::string& text) {
+    return text == own || (number && as_number(text) == number);
+  });
+}
+
 }  // namespace
+
+bool matches(const ConfiguredCell& cell, const CellFilter& filter) {
+  return std::ranges::all_of(filter, [&](const auto& entry) {
+    return is_one_of(cell.written(entry.first), entry.second);
+  });
+}
 
 std::vector<Claim> load_claims(const std::string& path, std::span<const Published> published) {
   std::vector<Claim> claims;

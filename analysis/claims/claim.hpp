@@ -1,0 +1,48 @@
+#pragma once
+#include <limits>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "analysis/compare/config.hpp"
+#include "analysis/compare/published.hpp"
+
+namespace analysis {
+
+/// Selects cells: for every key, the listed values as texts, one of which a cell must have. "-"
+/// matches a cell that lacks the key.
+using CellFilter = std::map<std::string, std::vector<std::string>>;
+
+bool matches(const ConfiguredCell& cell, const CellFilter& filter);
+
+/// One number of a claim: the metric of some cells, or its ratio to the metric of others.
+struct ClaimPoint {
+  std::string name;  // "jps-3"; empty in a claim with a single number
+  CellFilter cells, base;
+  std::vector<std::string> varied;         // keys in which `cells` and `base` may differ
+  bool is_ratio = false;                   // divide by the metric of `base`
+  std::size_t pool_size = 0;               // cells that a pool must have; 0: any number
+  double published = sweep::kNotObserved;  // the same number in the source
+  double low = -std::numeric_limits<double>::infinity();  // the claim holds from low to high,
+  double high = std::numeric_limits<double>::infinity();  // inclusive
+};
+
+/// A statement of a publication that archived cells reproduce or not.
+struct Claim {
+  std::string id, set;
+  std::string says, source;
+  std::string metric;       // see metrics.hpp
+  std::string experiment;   // the file of sweeps/experiments that runs the cells; may be empty
+  bool pooled = false;      // compute the metric over all matching cells of a repeat together
+  std::size_t repeats = 3;  // needed for a verdict; 1 if arrivals do not affect the number
+  std::string own_numbers;  // where the source's own numbers contradict what it says, if they do
+  CellFilter assumed;       // cells with a cost model that takes the claimed quantity as input
+  std::vector<ClaimPoint> points;
+};
+
+/// Reads a file of sweeps/claims, in the order written. If a point has no published value, looks it
+/// up in `published`. Throws sweep::SpecError.
+std::vector<Claim> load_claims(const std::string& path, std::span<const Published> published);
+
+}  // namespace analysis
