@@ -44,6 +44,9 @@ class Fcfs(collections.deque, RequestQueue):
     def peek_request(self):
         return self[0]
 
+    def remove_request(self, request):
+        self.remove(request)
+
 
 Fcfs.__abstractmethods__ = frozenset()
 Order = enum.Enum("Order", {"FCFS": "fcfs", "PRIORITY": "priority"})
@@ -281,6 +284,33 @@ def left():
         expect_in(why, said[0], "the warning")
 
 
+@case("a policy that fails between a look at the queue and the taking leaves the request that was shown to be taken")
+def fails_between():
+    scheduler = steered("job_fcfs")
+    first = scheduler.add("a-t0")
+    scheduler.serve()
+    scheduler.end(first)
+    requests = [scheduler.add("b-t0", now_s=1), scheduler.add("a-t1", now_s=2)]
+    expect_equal(scheduler.waiting.peek_request().request_id, "a-t1", "shown")
+    logging.disable(logging.WARNING)
+    scheduler.kvsweep_policy.leave("as told")
+    logging.disable(logging.NOTSET)
+    expect_equal(scheduler.waiting.pop_request().request_id, "a-t1", "taken")
+    expect_equal(list(scheduler.waiting), requests[:1], "the rest")
+    scheduler.waiting.peek_request()
+    expect_equal(scheduler.waiting.pop_request().request_id, "b-t0", "the next")
+
+
+@case("a request may send a list for its tool or its job")
+def lists():
+    scheduler = steered("continuum")
+    for number in range(2):
+        request = scheduler.add(f"request {number}", tool=["ls", "-l"], job_id=["a"], now_s=number)
+        expect_equal(scheduler.serve(), [request.request_id], "served")
+        scheduler.end(request, now_s=number)
+    expect_equal(scheduler.kvsweep_policy.next_job, 1, "jobs")
+
+
 @case("what is no policy is refused at start")
 def refused():
     with tempfile.TemporaryDirectory() as folder:
@@ -289,6 +319,12 @@ def refused():
                 file.write("hello\n")
         expect_in("cannot be loaded", refusal(os.path.join(folder, "no.so")), "a text as a shared object")
         expect_in('"hello" is not KEY = VALUE', refusal(os.path.join(folder, "no.toml")), "a text as a policy's file")
+        for content, why in (b"", "is no policy's file"), (bytes(range(256)), "is no policy's file"), (b"\xff", "is not KEY = VALUE"):
+            with open(os.path.join(folder, "no.toml"), "wb") as file:
+                file.write(content)
+            expect_in(why, refusal(os.path.join(folder, "no.toml")), f"{content[:9]} as a policy's file")
+    for limit in "soon", "0", "-1":
+        expect_in(f"KVSWEEP_POLICY_S is {limit}; allowed: seconds above 0", refusal("fcfs", limit_s=limit), "a limit")
     expect_in("kvsweep_policy_table", refusal(LIBRARY), "a shared object without a table")
     expect_in("there is no policy nosuch; looked for ", refusal("nosuch"), "no file")
     for changes, why in (("order=lifo", "lifo"), ("ttl_s=-1", "ttl_s = -1; allowed: numbers from 0 to 1e+06"), ("ttl_s=soon", "ttl_s = soon"),
@@ -317,13 +353,14 @@ def shapes():
     for base, why in ((Bare, "do not know the scheduler of vLLM 0.33.0: it lacks kv_cache_manager.get_blocks"),
                       (Other, "of vLLM 0.33.0: its queue has RequestQueue"), (Groups, "this one has 2")):
         expect_in(why, refusal("fcfs", cls=type("Of", (ours.Steered, base), {})), why)
-    with environment(KVSWEEP_POLICY="fcfs", KVSWEEP_POLICIES="/nowhere.so"):
-        try:
-            Steered()
-        except RuntimeError as error:
-            expect_in("there is none at /nowhere.so", str(error), "the library")
-        else:
-            expect(False, "refused")
+    for path, why in ("/nowhere.so", "there is none at /nowhere.so"), (__file__, "is no libkvsweep_policies.so"):
+        with environment(KVSWEEP_POLICY="fcfs", KVSWEEP_POLICIES=path):
+            try:
+                Steered()
+            except RuntimeError as error:
+                expect_in(why, str(error), "the library")
+            else:
+                expect(False, "refused")
 
 
 @case("without KVSWEEP_POLICY the scheduler is the stock one")

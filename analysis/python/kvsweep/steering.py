@@ -53,8 +53,12 @@ def library():
     if not path or not os.path.exists(path):
         raise RuntimeError(f"KVSWEEP_POLICY needs libkvsweep_policies.so, and there is none at {path}: name it in KVSWEEP_POLICIES"
                            if path else "KVSWEEP_POLICY needs libkvsweep_policies.so: name it in KVSWEEP_POLICIES")
-    functions = ctypes.CDLL(path)
-    if functions.kvsweep_scheduler_version() != VERSION:
+    try:
+        functions = ctypes.CDLL(path)
+        version = functions.kvsweep_scheduler_version()
+    except (OSError, AttributeError) as error:
+        raise RuntimeError(f"{path} is no libkvsweep_policies.so: {error}") from None
+    if version != VERSION:
         raise RuntimeError(f"{path} is of another version of kvsweep than its scheduler for vLLM")
     functions.kvsweep_open.restype = ctypes.c_void_p
     functions.kvsweep_message.restype = ctypes.c_char_p
@@ -64,8 +68,10 @@ def library():
 
 def lines_in(path):
     """KEY = VALUE of a policy's file, without comments and quotes."""
-    with open(path) as file:
+    with open(path, errors="replace") as file:
         lines = [line.split("#")[0].replace('"', "").strip() for line in file]
+    if not any(lines) or any("\0" in line for line in lines):
+        raise RuntimeError(f"KVSWEEP_POLICY: {path} is no policy's file: it has no text of KEY = VALUE")
     return [line for line in lines if line]
 
 
@@ -82,6 +88,17 @@ def settings_of(policy, changes, folder):
     return "\n".join(lines + changes.split())
 
 
+def seconds_of(text):
+    """The value of KVSWEEP_POLICY_S."""
+    try:
+        seconds = float(text)
+    except ValueError:
+        seconds = -1
+    if not seconds > 0:
+        raise RuntimeError(f"KVSWEEP_POLICY_S is {text}; allowed: seconds above 0")
+    return seconds
+
+
 def label_of(request):
     """(job, turn or None, is last, tool) that the request names, or None."""
     given = getattr(request.sampling_params, "extra_args", None) or {}
@@ -89,7 +106,9 @@ def label_of(request):
     job = given.get("job_id", ours and ours[1])
     if job is None:
         return None
-    return str(job), int(ours[2]) if ours else None, str(given.get("is_last_step", "")).lower() in ("true", "1"), given.get("tool") or None
+    tool = given.get("tool")  # clients may send lists
+    last = str(given.get("is_last_step", "")).lower() in ("true", "1")
+    return str(job), int(ours[2]) if ours else None, last, str(tool) if tool else None
 
 
 class Job:
@@ -104,7 +123,7 @@ class Policy:
         self.functions, folder = library()
         self.scheduler, self.pool, self.name = scheduler, scheduler.kv_cache_manager.block_pool, name
         self.clock, self.began = time.monotonic_ns, time.monotonic_ns()
-        self.limit_ns, self.spent_ns = float(os.environ.get("KVSWEEP_POLICY_S", 0.1)) * 1e9, 0
+        self.limit_ns, self.spent_ns = seconds_of(os.environ.get("KVSWEEP_POLICY_S", "0.1")) * 1e9, 0
         self.jobs, self.tools, self.turns, self.requests, self.pins = {}, {}, {}, {}, {}
         self.next_turn = self.next_job = 0
         self.free_jobs = []  # numbers of requests that named none, and have ended
@@ -249,7 +268,7 @@ class Policy:
     def begin_step(self):
         if self.spent_ns > self.limit_ns and self.handle is not None:
             self.leave(f"it took {self.spent_ns / 1e6:.1f} ms of a step, KVSWEEP_POLICY_S allows {self.limit_ns / 1e6:.1f}")
-        self.spent_ns = 0
+        self.spent_ns, self.queue.shown = 0, None
         self.call("begin_step", ctypes.c_int64(self.now()))
         self.apply_changes()
         running = self.scheduler.running
@@ -277,6 +296,7 @@ class Queue:
 
     def __init__(self, policy):
         self.policy, self.waiting = policy, {}  # by turn
+        self.shown = None  # by peek_request(), and not taken yet
 
     @property
     def stock(self):
@@ -301,20 +321,23 @@ class Queue:
 
     def peek_request(self):
         front = self.front()
-        if front is None and self.stock is not None:
-            return self.stock.peek_request()
-        return self.waiting[front]
+        self.shown = None if self.stock is not None else self.waiting[front]
+        return self.stock.peek_request() if self.shown is None else self.shown
 
     def pop_request(self):
-        front = self.front()
+        """The request that peek_request() has shown and that has its blocks by now, also where the policy fails in between."""
+        front, shown, self.shown = self.front(), self.shown, None
         if front is not None:
             request = self.waiting.pop(front)
             self.policy.call("take", ctypes.c_uint64(front))
             self.policy.apply_changes()
             return request
-        if self.stock is not None:
+        if self.stock is None:
+            raise IndexError("pop from an empty queue")
+        if shown is None:
             return self.stock.pop_request()
-        raise IndexError("pop from an empty queue")
+        self.stock.remove_request(shown)
+        return shown
 
     def give_back(self, request, preempted):
         if self.stock is not None:
@@ -354,7 +377,7 @@ class Queue:
 
 
 def require_shape(scheduler):
-    """Ends the start of a server whose scheduler a policy cannot steer."""
+    """Ends the start of a server with a scheduler that a policy cannot steer."""
     def has(names):
         found = scheduler
         for name in names.split("."):

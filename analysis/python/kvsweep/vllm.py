@@ -39,6 +39,7 @@ encode = json.JSONEncoder(separators=(",", ":")).encode
 FLUSH_S = 1.0
 FIELDS = {"num_scheduled_tokens", "total_num_scheduled_tokens", "scheduled_new_reqs", "scheduled_cached_reqs", "preempted_req_ids",
           "finished_req_ids"}  # of a step, that lines are made of
+WAITING = "waiting", "skipped_waiting", "kv_holding_waiting"  # queues, of which each version has some
 
 
 def found_outside(request):
@@ -118,7 +119,7 @@ class StepLog:
         self.idle = 0 if line else self.idle + 1
         if self.idle > 2:
             return
-        running, waiting = len(scheduler.running), len(scheduler.waiting) + len(getattr(scheduler, "skipped_waiting", ()))
+        running, waiting = len(scheduler.running), sum(len(getattr(scheduler, name, ())) for name in WAITING)
         line.update(run=running, wait=waiting, t=round(planned, 6), plan_us=round((planned - began) * 1e6), log_us=self.log_us)
         self.write(line)
         if planned - self.flushed > FLUSH_S or not (running or waiting or "batch" in line):
@@ -126,12 +127,16 @@ class StepLog:
         self.log_us = round((time.monotonic() - planned) * 1e6)
 
 
-def require_shape(scheduler, is_async):
-    """Ends the start of a server whose steps would not be written as they are."""
+def require_shape(scheduler):
+    """Ends the start of a server with steps that would not be written as they are."""
     lacks = sorted(FIELDS - {each.name for each in dataclasses.fields(SchedulerOutput)})
     lacks += [name for name in ("requests", "running", "waiting", "block_size") if not hasattr(scheduler, name)]
     if lacks:
         raise RuntimeError(f"kvsweep.vllm does not know the scheduler of vLLM {vllm.__version__}, which lacks {', '.join(lacks)}")
+
+
+def require_way(scheduler, is_async):
+    """Ends the start of a server that schedules the other way than its class."""
     config = getattr(scheduler, "scheduler_config", None)
     if bool(getattr(config, "async_scheduling", is_async)) != is_async:
         raise RuntimeError("vLLM schedules " + ("synchronously here: give it --no-async-scheduling, and kvsweep.vllm.Scheduler"
@@ -145,8 +150,10 @@ class Logged:
         super().__init__(*args, **kwargs)
         path = os.environ.get("KVSWEEP_STEPS")
         self.step_log = None
+        if path or self.kvsweep_policy is not None:
+            require_way(self, isinstance(self, StockAsyncScheduler))
         if path:
-            require_shape(self, isinstance(self, StockAsyncScheduler))
+            require_shape(self)
             self.step_log = StepLog(path, self)
 
     def schedule(self, *args, **kwargs):
