@@ -7,7 +7,7 @@
 #include "analysis/capacity/limits.hpp"
 #include "analysis/capacity/search.hpp"
 #include "analysis/text/text_table.hpp"
-#include "sweeps/spec/spec.hpp"
+#include "sweeps/definition/sweep.hpp"
 
 namespace analysis {
 

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <optional>
 
-#include "sweeps/spec/params.hpp"
+#include "sweeps/definition/params.hpp"
 
 namespace analysis {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "sweeps/spec/canonical_json.hpp"
+#include "sweeps/definition/canonical_json.hpp"
 
 namespace analysis {
 namespace {

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <optional>
 
-#include "sweeps/spec/assignment.hpp"
+#include "sweeps/definition/assignment.hpp"
 
 namespace analysis {
 namespace {

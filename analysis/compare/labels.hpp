@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "sweeps/spec/selection.hpp"
+#include "sweeps/definition/selection.hpp"
 
 namespace analysis {
 

@@ -10,7 +10,7 @@
 #include "analysis/compare/published.hpp"
 #include "analysis/digest/statistics.hpp"
 #include "analysis/report/study_timelines.hpp"
-#include "sweeps/spec/spec.hpp"
+#include "sweeps/definition/sweep.hpp"
 
 namespace analysis {
 namespace {

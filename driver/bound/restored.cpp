@@ -2,8 +2,8 @@
 
 #include <optional>
 
-#include "sweeps/spec/assignment.hpp"
-#include "sweeps/spec/canonical_json.hpp"
+#include "sweeps/definition/assignment.hpp"
+#include "sweeps/definition/canonical_json.hpp"
 #include "workers/binding/keys.hpp"
 
 namespace driver {

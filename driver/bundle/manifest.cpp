@@ -5,9 +5,9 @@
 
 #include "analysis/claims/claims.hpp"
 #include "driver/version.hpp"
+#include "sweeps/definition/file_digest.hpp"
+#include "sweeps/definition/params.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/spec/file_digest.hpp"
-#include "sweeps/spec/params.hpp"
 
 namespace driver {
 

@@ -1,7 +1,7 @@
 #pragma once
 #include "analysis/capacity/rows.hpp"
 #include "driver/command_line/options.hpp"
-#include "sweeps/spec/spec.hpp"
+#include "sweeps/definition/sweep.hpp"
 
 namespace driver {
 

@@ -9,8 +9,8 @@
 #include "analysis/compare/derived.hpp"
 #include "analysis/compare/labels.hpp"
 #include "analysis/text/new_file.hpp"
+#include "sweeps/definition/selection.hpp"
 #include "sweeps/files/durable_file.hpp"
-#include "sweeps/spec/selection.hpp"
 
 namespace driver {
 namespace {

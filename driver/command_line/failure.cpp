@@ -12,8 +12,8 @@
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/options.hpp"
 #include "sweeps/archive/errors.hpp"
+#include "sweeps/definition/params.hpp"
 #include "sweeps/files/durable_file.hpp"
-#include "sweeps/spec/params.hpp"
 #include "workers/cell/experiment.hpp"
 
 namespace driver {

@@ -13,7 +13,7 @@
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/command_table.hpp"
 #include "driver/version.hpp"
-#include "sweeps/spec/params.hpp"
+#include "sweeps/definition/params.hpp"
 
 namespace driver {
 namespace {

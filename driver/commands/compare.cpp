@@ -9,7 +9,7 @@
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
-#include "sweeps/spec/assignment.hpp"
+#include "sweeps/definition/assignment.hpp"
 
 namespace driver {
 namespace {

@@ -12,10 +12,10 @@
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/plan/report.hpp"
+#include "sweeps/definition/assignment.hpp"
+#include "sweeps/definition/canonical_json.hpp"
+#include "sweeps/definition/selection.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/spec/assignment.hpp"
-#include "sweeps/spec/canonical_json.hpp"
-#include "sweeps/spec/selection.hpp"
 #include "workers/binding/keys.hpp"
 #include "workers/cell/execution.hpp"
 

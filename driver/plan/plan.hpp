@@ -10,7 +10,7 @@
 
 #include "driver/command_line/options.hpp"
 #include "sweeps/archive/cells_table.hpp"
-#include "sweeps/spec/cell.hpp"
+#include "sweeps/definition/cell.hpp"
 #include "workers/binding/binding.hpp"
 #include "workers/cell/estimate.hpp"
 

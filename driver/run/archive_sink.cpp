@@ -6,7 +6,7 @@
 
 #include "driver/plan/cost.hpp"
 #include "sweeps/commits/marks.hpp"
-#include "sweeps/spec/canonical_json.hpp"
+#include "sweeps/definition/canonical_json.hpp"
 #include "workers/rank/cell_job.hpp"
 
 namespace driver {

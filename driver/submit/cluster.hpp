@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "driver/command_line/options.hpp"
-#include "sweeps/spec/params.hpp"
+#include "sweeps/definition/params.hpp"
 
 namespace driver {
 

@@ -9,8 +9,8 @@
 
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
-#include "sweeps/spec/cell.hpp"
-#include "sweeps/spec/params.hpp"
+#include "sweeps/definition/cell.hpp"
+#include "sweeps/definition/params.hpp"
 
 namespace driver {
 namespace {

@@ -6,7 +6,7 @@
 
 #include "driver/command_line/options.hpp"
 #include "sweeps/archive/cells_table.hpp"
-#include "sweeps/spec/spec.hpp"
+#include "sweeps/definition/sweep.hpp"
 
 namespace driver {
 

@@ -8,7 +8,7 @@
 #include <random>
 #include <set>
 
-#include "sweeps/spec/canonical_json.hpp"
+#include "sweeps/definition/canonical_json.hpp"
 
 namespace driver {
 namespace {

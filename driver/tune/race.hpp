@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "analysis/compare/estimate.hpp"
-#include "sweeps/spec/tune.hpp"
+#include "sweeps/definition/tune.hpp"
 
 namespace driver {
 

@@ -8,7 +8,7 @@
 #include "driver/command_line/options.hpp"
 #include "driver/tune/child_runs.hpp"
 #include "driver/tune/race.hpp"
-#include "sweeps/spec/spec.hpp"
+#include "sweeps/definition/sweep.hpp"
 
 namespace driver {
 

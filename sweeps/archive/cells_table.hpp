@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sweeps/spec/cell.hpp"
+#include "sweeps/definition/cell.hpp"
 #include "sweeps/tables/result.hpp"
 #include "sweeps/tables/shared.hpp"
 #include "sweeps/tables/status.hpp"

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "analysis/compare/config.hpp"
+#include "sweeps/definition/canonical_json.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/spec/canonical_json.hpp"
 
 using Settings = std::map<std::string, sweep::Value>;
 

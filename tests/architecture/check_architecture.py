@@ -31,9 +31,9 @@ MAY_INCLUDE = {
     "kernels/reference": "kernels",
     "sweeps/files": "openssl posix",
     "sweeps/tables": "",
-    "sweeps/spec": "sweeps/files sweeps/tables toml",
+    "sweeps/definition": "sweeps/files sweeps/tables toml",
     "sweeps/hdf5": "sweeps/files sweeps/tables hdf5 zlib isal posix",
-    "sweeps/archive": "sweeps/files sweeps/tables sweeps/spec sweeps/hdf5 posix",
+    "sweeps/archive": "sweeps/files sweeps/tables sweeps/definition sweeps/hdf5 posix",
     "sweeps/commits": "sweeps/files sweeps/tables sweeps/hdf5 sweeps/archive posix",
     "sweeps/upkeep": "sweeps/files sweeps/tables sweeps/hdf5 sweeps/archive sweeps/commits posix",
     "workers/engine/base": "",
@@ -72,36 +72,36 @@ MAY_INCLUDE = {
                     "workers/workload/trace workers/model "
                     "workers/backends workers/backends/sim workers/backends/cpu workers/backends/cuda sweeps/files sweeps/tables posix",
     "workers/bounds": "workers/cell workers/engine/base workers/workload workers/backends/sim",
-    "workers/profiles": "workers/model workers/backends/sim sweeps/files sweeps/spec version",
+    "workers/profiles": "workers/model workers/backends/sim sweeps/files sweeps/definition version",
     "workers/binding": "workers/profiles workers/cell workers/backends workers/engine/base workers/policies workers/policies/estimators "
                        "workers/policies/admission workers/policies/plugin workers/model "
-                       "workers/backends/sim workers/workload/trace sweeps/spec",
+                       "workers/backends/sim workers/workload/trace sweeps/definition",
     "workers/rank": "version workers/profiles workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "
-                    "sweeps/files sweeps/tables sweeps/spec sweeps/archive sweeps/commits json posix",
+                    "sweeps/files sweeps/tables sweeps/definition sweeps/archive sweeps/commits json posix",
     "workers/tools": "workers/rank workers/server workers/server/dialect workers/server/http workers/cell workers/engine/base workers/workload "
                      "workers/workload/trace workers/backends/cuda posix",
     "analysis/text": "sweeps/files json zlib posix",
-    "analysis/digest": "analysis/text sweeps/tables sweeps/spec",
-    "analysis/compare": "analysis/text analysis/digest sweeps/files sweeps/tables sweeps/spec sweeps/archive",
-    "analysis/ranking": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/spec sweeps/archive",
-    "analysis/capacity": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/spec sweeps/archive",
-    "analysis/claims": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/spec sweeps/archive",
+    "analysis/digest": "analysis/text sweeps/tables sweeps/definition",
+    "analysis/compare": "analysis/text analysis/digest sweeps/files sweeps/tables sweeps/definition sweeps/archive",
+    "analysis/ranking": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/definition sweeps/archive",
+    "analysis/capacity": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/definition sweeps/archive",
+    "analysis/claims": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/definition sweeps/archive",
     "analysis/trace": "analysis/text sweeps/tables sweeps/archive",
-    "analysis/report": "analysis/text analysis/digest analysis/compare analysis/ranking analysis/capacity analysis/claims sweeps/tables sweeps/spec sweeps/archive",
-    "driver/command_line": "analysis/text analysis/compare sweeps/files sweeps/tables sweeps/spec sweeps/archive workers/cell version boost posix",
+    "analysis/report": "analysis/text analysis/digest analysis/compare analysis/ranking analysis/capacity analysis/claims sweeps/tables sweeps/definition sweeps/archive",
+    "driver/command_line": "analysis/text analysis/compare sweeps/files sweeps/tables sweeps/definition sweeps/archive workers/cell version boost posix",
     "driver/farm": "driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
-    "driver/plan": "workers/backends/sim driver/command_line driver/farm analysis/text analysis/compare analysis/ranking sweeps/files sweeps/spec sweeps/archive "
+    "driver/plan": "workers/backends/sim driver/command_line driver/farm analysis/text analysis/compare analysis/ranking sweeps/files sweeps/definition sweeps/archive "
                    "workers/binding workers/cell posix",
-    "driver/bound": "driver/command_line driver/plan analysis/text analysis/compare analysis/ranking sweeps/spec sweeps/archive workers/binding workers/bounds workers/cell",
-    "driver/bundle": "driver/command_line driver/bound analysis/text analysis/compare analysis/claims sweeps/files sweeps/spec sweeps/archive "
+    "driver/bound": "driver/command_line driver/plan analysis/text analysis/compare analysis/ranking sweeps/definition sweeps/archive workers/binding workers/bounds workers/cell",
+    "driver/bundle": "driver/command_line driver/bound analysis/text analysis/compare analysis/claims sweeps/files sweeps/definition sweeps/archive "
                      "sweeps/upkeep workers/binding workers/cell workers/engine/base version",
-    "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/spec workers/profiles workers/binding",
-    "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
+    "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/definition workers/profiles workers/binding",
+    "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/trace sweeps/files sweeps/definition sweeps/archive sweeps/commits "
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
-    "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/spec sweeps/archive sweeps/commits workers/profiles workers/rank posix",
-    "driver/capacity": "driver/command_line driver/plan driver/run driver/tune analysis/text analysis/compare analysis/ranking analysis/capacity sweeps/spec sweeps/archive workers/profiles",
+    "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/definition sweeps/archive sweeps/commits workers/profiles workers/rank posix",
+    "driver/capacity": "driver/command_line driver/plan driver/run driver/tune analysis/text analysis/compare analysis/ranking analysis/capacity sweeps/definition sweeps/archive workers/profiles",
     "driver/commands": "driver/bundle driver/capacity driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/digest "
-                       "analysis/compare analysis/ranking analysis/claims analysis/report analysis/trace sweeps/files sweeps/spec sweeps/archive sweeps/commits "
+                       "analysis/compare analysis/ranking analysis/claims analysis/report analysis/trace sweeps/files sweeps/definition sweeps/archive sweeps/commits "
                        "sweeps/upkeep workers/binding workers/bounds workers/rank workers/tools version posix",
     "driver": "driver/command_line driver/commands driver/farm sweeps/files posix",
 }

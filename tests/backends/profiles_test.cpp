@@ -3,7 +3,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "sweeps/spec/params.hpp"
+#include "sweeps/definition/params.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "version/kernels_digest.hpp"

@@ -4,7 +4,7 @@
 #include <map>
 #include <string>
 
-#include "sweeps/spec/canonical_json.hpp"
+#include "sweeps/definition/canonical_json.hpp"
 #include "workers/binding/binding.hpp"
 
 namespace support {

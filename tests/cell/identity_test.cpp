@@ -1,6 +1,6 @@
 #include <set>
 
-#include "sweeps/spec/cell.hpp"
+#include "sweeps/definition/cell.hpp"
 #include "tests/cell/cell.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"

@@ -1,6 +1,6 @@
 #include <map>
 
-#include "sweeps/spec/cell.hpp"
+#include "sweeps/definition/cell.hpp"
 #include "tests/cell/cell.hpp"
 #include "tests/cell/tables.hpp"
 #include "tests/support/catch.hpp"

@@ -1,5 +1,5 @@
-#include "sweeps/spec/canonical_json.hpp"
-#include "sweeps/spec/cell.hpp"
+#include "sweeps/definition/canonical_json.hpp"
+#include "sweeps/definition/cell.hpp"
 #include "tests/fuzz/targets.hpp"
 
 namespace fuzz {

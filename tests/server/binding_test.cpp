@@ -1,6 +1,6 @@
 // From the keys of a sweep file to a server's command, and to what identifies a cell.
-#include "sweeps/spec/canonical_json.hpp"
-#include "sweeps/spec/cell.hpp"
+#include "sweeps/definition/canonical_json.hpp"
+#include "sweeps/definition/cell.hpp"
 #include "tests/server/world.hpp"
 #include "tests/support/catch.hpp"
 

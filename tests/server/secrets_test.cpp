@@ -1,6 +1,6 @@
 // Secrets in [server]: refused before they reach an archive, and shown nowhere.
-#include "sweeps/spec/secrets.hpp"
-#include "sweeps/spec/spec.hpp"
+#include "sweeps/definition/secrets.hpp"
+#include "sweeps/definition/sweep.hpp"
 #include "tests/server/world.hpp"
 #include "tests/support/catch.hpp"
 

@@ -1,7 +1,7 @@
 #pragma once
 #include <string>
 
-#include "sweeps/spec/params.hpp"
+#include "sweeps/definition/params.hpp"
 
 /// What a SpecError says when `action` throws one; "no error" otherwise. Anything else escapes and
 /// fails the test.

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <cstdio>
 
-#include "sweeps/spec/canonical_json.hpp"
-#include "sweeps/spec/cell.hpp"
+#include "sweeps/definition/canonical_json.hpp"
+#include "sweeps/definition/cell.hpp"
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/backends/step_batch.hpp"
 #include "workers/binding/key_groups.hpp"

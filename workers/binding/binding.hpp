@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "sweeps/spec/cell.hpp"
+#include "sweeps/definition/cell.hpp"
 #include "workers/binding/profile_cache.hpp"
 #include "workers/cell/experiment.hpp"
 

@@ -4,7 +4,7 @@
 #include <charconv>
 #include <stdexcept>
 
-#include "sweeps/spec/spec.hpp"
+#include "sweeps/definition/sweep.hpp"
 #include "workers/binding/key_rows.hpp"
 
 namespace worker {
@@ -82,7 +82,7 @@ std::vector<Key> rows_of_capacity() {
   };
 }
 
-/// Keys about the sweep itself, which sweeps/spec reads.
+/// Keys about the sweep itself, which sweeps/definition reads.
 std::vector<Key> rows_of_sweep() {
   return {
       {"sweep.name", AnyText{}, required(), kAlways,

@@ -12,7 +12,7 @@
 #include <variant>
 #include <vector>
 
-#include "sweeps/spec/params.hpp"
+#include "sweeps/definition/params.hpp"
 #include "workers/cell/experiment.hpp"
 #include "workers/policies/estimators/condition.hpp"
 

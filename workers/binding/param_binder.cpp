@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sweeps/spec/file_digest.hpp"
+#include "sweeps/definition/file_digest.hpp"
 
 namespace worker {
 

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sweeps/spec/params.hpp"
+#include "sweeps/definition/params.hpp"
 #include "workers/binding/keys.hpp"
 #include "workers/engine/base/errors.hpp"
 

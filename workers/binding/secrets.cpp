@@ -2,7 +2,7 @@
 #include <regex>
 #include <string>
 
-#include "sweeps/spec/secrets.hpp"
+#include "sweeps/definition/secrets.hpp"
 #include "workers/binding/server.hpp"
 
 namespace worker {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sweeps/spec/cell.hpp"
+#include "sweeps/definition/cell.hpp"
 #include "workers/binding/key_groups.hpp"
 #include "workers/binding/placeholders.hpp"
 

@@ -4,8 +4,8 @@
 #include <limits>
 #include <regex>
 
+#include "sweeps/definition/params.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/spec/params.hpp"
 #include "version/kernels_digest.hpp"
 
 namespace worker {

@@ -3,7 +3,7 @@
 #include <string>
 #include <vector>
 
-#include "sweeps/spec/params.hpp"
+#include "sweeps/definition/params.hpp"
 #include "workers/backends/sim/gpu_profile.hpp"
 #include "workers/model/config.hpp"
 

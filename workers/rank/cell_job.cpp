@@ -5,8 +5,8 @@
 #include <optional>
 #include <tuple>
 
+#include "sweeps/definition/canonical_json.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/spec/canonical_json.hpp"
 #include "version/kernels_digest.hpp"
 #include "workers/backends/cuda/device/errors.hpp"
 #include "workers/backends/cuda/device/profiler_range.hpp"

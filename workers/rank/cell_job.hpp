@@ -4,7 +4,7 @@
 #include <string>
 
 #include "sweeps/archive/shard.hpp"
-#include "sweeps/spec/expectation.hpp"
+#include "sweeps/definition/expectation.hpp"
 #include "workers/cell/execution.hpp"
 #include "workers/rank/protocol.hpp"
 #include "workers/rank/worker_loop.hpp"

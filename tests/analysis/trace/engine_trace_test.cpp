@@ -3,7 +3,7 @@
 #include <sstream>
 
 #include "analysis/trace/jsonl.hpp"
-#include "sweeps/spec/cell.hpp"
+#include "sweeps/definition/cell.hpp"
 #include "tests/support/catch.hpp"
 #include "workers/binding/binding.hpp"
 #include "workers/cell/experiment.hpp"

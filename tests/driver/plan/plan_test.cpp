@@ -4,7 +4,7 @@
 #include <sstream>
 
 #include "driver/plan/report.hpp"
-#include "sweeps/spec/canonical_json.hpp"
+#include "sweeps/definition/canonical_json.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/sweeps/messages.hpp"

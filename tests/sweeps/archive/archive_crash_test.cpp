@@ -13,7 +13,7 @@
 #include <set>
 
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/spec/file_digest.hpp"
+#include "sweeps/definition/file_digest.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"

@@ -9,9 +9,9 @@
 
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/commits/marks.hpp"
+#include "sweeps/definition/file_digest.hpp"
 #include "sweeps/hdf5/h5.hpp"
 #include "sweeps/hdf5/h5_table.hpp"
-#include "sweeps/spec/file_digest.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"

@@ -3,8 +3,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "sweeps/definition/canonical_json.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/spec/canonical_json.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace sweep;

@@ -1,4 +1,4 @@
-#include "sweeps/spec/figure.hpp"
+#include "sweeps/definition/figure.hpp"
 
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"

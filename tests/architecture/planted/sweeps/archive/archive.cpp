@@ -2,5 +2,5 @@
 #include <toml++/toml.h>
 #include <unistd.h>
 
-#include "sweeps/spec/spec.hpp"
+#include "sweeps/definition/sweep.hpp"
 #include "workers/rank/protocol.hpp"  // the language of sweeps knows no worker

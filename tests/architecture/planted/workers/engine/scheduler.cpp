@@ -4,9 +4,9 @@
 #include <sys/stat.h>  // the engine has the standard library alone
 #include <vector>
 
-#include "clock.hpp"                  // not from the repository root
-#include "sweeps/spec/spec.hpp"       // the engine knows no sweep
-#include "workers/policies/fcfs.hpp"  // and names no policy
+#include "clock.hpp"                    // not from the repository root
+#include "sweeps/definition/sweep.hpp"  // the engine knows no sweep
+#include "workers/policies/fcfs.hpp"    // and names no policy
 
 // steady_clock in a comment is no clock.
 auto start() { return std::chrono::steady_clock::now(); }

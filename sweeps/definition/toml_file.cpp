@@ -1,0 +1,248 @@
+#include "sweeps/definition/toml_file.hpp"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+#include <optional>
+#include <tuple>
+
+#include "sweeps/definition/messages.hpp"
+#include "sweeps/definition/reading.hpp"
+#include "sweeps/definition/secrets.hpp"
+#include "sweeps/files/input_text.hpp"
+
+namespace sweep {
+
+namespace {
+
+constexpr int kMostKeyParts = 16;
+
+std::optional<Value> scalar(const toml::node& node) {
+  if (const auto* boolean = node.as_boolean()) return Value(boolean->get());
+  if (const auto* integer = node.as_integer()) return Value(std::int64_t{integer->get()});
+  if (const auto* number = node.as_floating_point()) return Value(number->get());
+  if (const auto* text = node.as_string()) return Value(text->get());
+  return std::nullopt;
+}
+
+Location location_at(const toml::source_position& at, const std::string& path) {
+  return {path, static_cast<int>(at.line), static_cast<int>(at.column)};
+}
+
+void collect_leaves(const toml::table& table, const std::string& path, const std::string& prefix,
+                    std::vector<Leaf>& leaves) {
+  for (const auto& [key, node] : table) {
+    const std::string name = prefix + std::string(key.str());
+    if (const toml::table* nested = node.as_table()) {
+      collect_leaves(*nested, path, name + ".", leaves);
+    } else {
+      leaves.push_back({name, &node, location_of(key, path)});
+    }
+  }
+}
+
+/// Finds keys of too many parts ("a.b.c") before the library makes a table of each part: tables in
+/// tables are freed by recursion. Inside a key are parts, quoted or not, dots and blanks.
+class KeyDepth {
+ public:
+  explicit KeyDepth(std::string_view text) : text_(text) {}
+
+  /// Where a key has one part too many; npos if none has. The library reports what is no TOML.
+  std::size_t excess() {
+    int parts = 1;
+    while (at_ < text_.size()) {
+      const char c = text_[at_];
+      if (c == '.' && ++parts > kMostKeyParts) return at_;
+      if (c == '"' || c == '\'') {
+        skip_string(c);
+        continue;
+      }
+      if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size());
+      if (!in_key(c)) parts = 1;
+      ++at_;
+    }
+    return text_.npos;
+  }
+
+ private:
+  static bool in_key(char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return std::isalnum(byte) != 0 || byte >= 0x80 ||
+           std::string_view("._- \t").find(c) != std::string_view::npos;
+  }
+
+  /// A string in one or in three quotes, with up to two more before its end.
+  void skip_string(char quote) {
+    const std::string three(3, quote);
+    const bool many_lines = text_.substr(at_).starts_with(three);
+    const std::string_view end = std::string_view(three).substr(0, many_lines ? 3 : 1);
+    at_ += end.size();
+    while (at_ < text_.size() && !text_.substr(at_).starts_with(end))
+      at_ += quote == '"' && text_[at_] == '\\' ? 2 : 1;
+    at_ = std::min(at_ + end.size(), text_.size());
+    for (int more = 0; many_lines && more < 2 && at_ < text_.size() && text_[at_] == quote; ++more)
+      ++at_;
+  }
+
+  std::string_view text_;
+  std::size_t at_ = 0;
+};
+
+void check_keys(std::string_view text, const std::string& path) {
+  const std::size_t at = KeyDepth(text).excess();
+  if (at == text.npos) return;
+  const auto line =
+      1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
+  const std::size_t line_end = at == 0 ? text.npos : text.rfind('\n', at - 1);
+  const auto column = static_cast<int>(line_end == text.npos ? at + 1 : at - line_end);
+  fail_at({path, static_cast<int>(line), column},
+          "a key has more than the " + std::to_string(kMostKeyParts) + " parts allowed");
+}
+
+/// The value that begins at or before a place in a document, as it is written, and where it begins.
+struct Written {
+  std::string text;
+  toml::source_position at;
+};
+
+Written value_at(std::string_view document, toml::source_position at) {
+  for (auto line = at.line; line > 1; --line)
+    document.remove_prefix(std::min(document.find('\n'), document.size() - 1) + 1);
+  const std::string_view line = document.substr(0, document.find_first_of("\r\n"));
+  std::size_t begin = 0;  // columns count characters
+  for (auto column = at.column; column > 1 && begin < line.size(); --column) do
+      ++begin;
+    while (begin < line.size() && (static_cast<unsigned char>(line[begin]) & 0xC0) == 0x80);
+  constexpr std::string_view kBefore = " \t=[{,", kBehind = " \t,]}#";
+  while (begin > 0 && kBefore.find(line[begin - 1]) == std::string_view::npos) {
+    --begin;
+    if ((static_cast<unsigned char>(line[begin]) & 0xC0) != 0x80) --at.column;
+  }
+  const std::size_t end = std::min(line.find_first_of(kBehind, begin), line.size());
+  return {std::string(line.substr(begin, end - begin)), at};
+}
+
+/// What is wrong with a value that begins as no TOML value does, or as another one; empty: it is
+/// something else.
+std::string unquoted(const std::string& text) {
+  if (text.empty() || text.front() == '"' || text.front() == '\'') return "";
+  if (text == "True" || text == "False")
+    return "must be true or false in small letters, found " + text;
+  const bool is_number_and_unit =
+      std::isdigit(static_cast<unsigned char>(text.front())) != 0 &&
+      std::ranges::any_of(text, [](unsigned char c) { return std::isalpha(c) != 0; });
+  constexpr std::string_view kCurly[] = {"\u201c", "\u201d", "\u2018", "\u2019"};
+  for (const std::string_view quote : kCurly)
+    if (text.starts_with(quote)) return "must have straight quotes (\"), found " + text;
+  if (is_number_and_unit)
+    return "must be a number without a unit, or a text in quotes, found " + text;
+  return "a text must be in quotes: " + in_quotes(text) + ", found " + text;
+}
+
+/// The key whose value begins at or before a place, with its table; empty where none is found.
+std::string key_before(std::string_view document, toml::source_position at) {
+  std::size_t line = 0;
+  for (auto number = at.line; number > 1; --number) line = document.find('\n', line) + 1;
+  const std::size_t line_end = std::min(document.find('\n', line), document.size());
+  const std::size_t equals = document.rfind('=', std::min(line + at.column, line_end));
+  if (equals == document.npos) return "";
+  constexpr std::string_view kAround = " \t\"'";
+  const auto trimmed = [&](std::string_view text) {
+    const std::size_t begin = std::min(text.find_first_not_of(kAround), text.size());
+    return std::string(text.substr(begin, text.find_last_not_of(kAround) + 1 - begin));
+  };
+  const std::string_view before = document.substr(0, equals);
+  const std::size_t header = before.rfind("\n[");
+  const std::size_t begin = before.find_last_of("\n{,[") + 1;
+  const std::string key = trimmed(before.substr(begin));
+  if (header == document.npos) return key;
+  const std::string_view table = before.substr(header + 2);
+  return trimmed(table.substr(0, table.find(']'))) + '.' + key;
+}
+
+[[noreturn]] void fail_parse(std::string_view text, const toml::parse_error& error,
+                             const std::string& path) {
+  const std::string_view says = error.description();
+  for (const char* kind : {"boolean", "value", "floating-point", "decimal integer"}) {
+    if (!says.starts_with("Error while parsing " + std::string(kind) + ':')) continue;
+    const Written found = value_at(text, error.source().begin);
+    const bool is_word = std::ranges::any_of(found.text, [](unsigned char c) {
+      return std::isalpha(c) != 0 || c >= 0x80 || c == '/' || c == '~';
+    });
+    const std::string why = is_word ? unquoted(found.text) : "";
+    if (why.empty()) continue;
+    const std::string key = key_before(text, error.source().begin);
+    if (key.find(".header.") != key.npos || is_secret_name(key) || !secret_in(found.text).empty())
+      fail_at(location_at(found.at, path),
+              key + " must be a text in quotes; what was found is not shown");
+    fail_at(location_at(found.at, path), why);
+  }
+  fail_at(location_at(error.source().begin, path), std::string(says));
+}
+
+void refuse_archive(std::string_view text, const std::string& path) {
+  if (!text.starts_with("\x89HDF\r\n\x1a\n")) return;
+  throw SpecError(path + ": is an archive (HDF5), and a TOML file is expected; `kvsweep table " +
+                  path + "` shows its results, `kvsweep status " + path + "` what is left");
+}
+
+}  // namespace
+
+std::string read_file(const std::string& path) {
+  constexpr std::size_t kMost = std::size_t{16} << 20;
+  std::string text = reading(path, [&path] { return file_bytes(path, kMost + 1); });
+  refuse_archive(text, path);
+  if (text.size() > kMost)
+    throw SpecError(path + ": is larger than the " + size_text(kMost) + " allowed");
+  return text;
+}
+
+toml::table parse_toml_text(std::string_view text, const std::string& path) {
+  check_keys(text, path);
+  try {
+    return toml::parse(text, path);
+  } catch (const toml::parse_error& error) {
+    fail_parse(text, error, path);
+  }
+}
+
+Location location_of(const toml::node& node, const std::string& path) {
+  return location_at(node.source().begin, path);
+}
+
+Location location_of(const toml::key& key, const std::string& path) {
+  return location_at(key.source().begin, path);
+}
+
+std::string describe(const toml::node& node) {
+  if (node.is_array()) return "an array";
+  if (node.is_table()) return "a table";
+  if (const std::optional<Value> value = scalar(node)) return describe(*value);
+  return "a date or time";
+}
+
+Value scalar_of(const toml::node& node, const std::string& key, const Location& where) {
+  if (const std::optional<Value> value = scalar(node)) return *value;
+  fail_at(where,
+          key + " must be a boolean, an integer, a float or a string, found " + describe(node));
+}
+
+std::vector<Leaf> leaves_of(const toml::table& table, const std::string& path,
+                            const std::string& prefix) {
+  std::vector<Leaf> leaves;
+  collect_leaves(table, path, prefix, leaves);
+  // toml++ keeps tables sorted by key; a sweep's axes count in the order written.
+  std::sort(leaves.begin(), leaves.end(), [](const Leaf& a, const Leaf& b) {
+    return std::tie(a.where.line, a.where.column) < std::tie(b.where.line, b.where.column);
+  });
+  std::map<std::string_view, const Leaf*> seen;
+  for (const Leaf& leaf : leaves) {
+    const auto [first, added] = seen.try_emplace(leaf.key, &leaf);
+    if (added) continue;
+    // a.b and "a.b" differ for TOML and are the same parameter here.
+    fail_at(leaf.where, leaf.key + " is set twice, first at " + to_text(first->second->where));
+  }
+  return leaves;
+}
+
+}  // namespace sweep
