@@ -286,7 +286,7 @@ TEST_CASE("a capacity is confirmed on another backend alone, which is known befo
   for (const std::string backend : {"sim", "gpu", "server"}) {
     const Outcome found = search(program, {"--confirm", backend});
     CHECK(found.exit_code == 2);
-    CHECK_THAT(found.err, Contains(backend == "server" ? "server.kind" : "--confirm must be "));
+    CHECK_THAT(found.err, Contains(backend == "server" ? "the key \"server." : "--confirm must be "));
     CHECK_FALSE((program.exists("a.h5") || program.exists("a.capacity.toml")));
   }
 }
