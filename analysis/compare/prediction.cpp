@@ -20,7 +20,15 @@ struct PredictedCell {
   const ConfiguredCell* simulated;
 };
 
-/// Whether the simulated cell has the same values on all axes of the measured cell.
+/// Whether both cells replay the same jobs: an archive may hold several traces.
+bool same_workload(const ConfiguredCell& a, const ConfiguredCell& b) {
+  return std::ranges::none_of(
+      config_differences(a.config, b.config),
+      [](const ConfigDifference& difference) { return difference.key.starts_with("workload."); });
+}
+
+/// Whether the simulated cell has the same workload and the same values on all axes of the measured
+/// cell.
 bool same_question(const ConfiguredCell& measured, const ConfiguredCell& simulated) {
   const auto& axes = measured.record->axes;
   const auto agrees = [&](const auto& axis) {
@@ -31,7 +39,7 @@ bool same_question(const ConfiguredCell& measured, const ConfiguredCell& simulat
       return sweep::same_value(*profile, axis.second);
     return simulated.value(axis.first) == measured.value(axis.first);
   };
-  return measured.record->seed == simulated.record->seed &&
+  return measured.record->seed == simulated.record->seed && same_workload(measured, simulated) &&
          measured.value("engine.emulate") == simulated.value("engine.emulate") &&
          std::all_of(axes.begin(), axes.end(), agrees);
 }
@@ -67,7 +75,9 @@ double spread_of(const ConfiguredCell& cell, const std::vector<PredictedCell>& c
   int fellows = 0;
   for (const PredictedCell& each : cells) {
     const double value = each.measured->figure(figure);
-    if (each.measured->record->axes != cell.record->axes || !std::isfinite(value)) continue;
+    if (each.measured->record->axes != cell.record->axes || !same_workload(*each.measured, cell) ||
+        !std::isfinite(value))
+      continue;
     least = std::min(least, value);
     most = std::max(most, value);
     ++fellows;

@@ -55,14 +55,19 @@ class StepWriter {
   Json snapshot() const {
     const std::int64_t cached = count("blk_cached"), empty = count("blk_free"),
                        pinned = count("blk_pinned"), used = count("blk_used");
+    const std::int64_t total = cached + empty + pinned + used;
+    // A server does not log its blocks.
+    const auto known = [total](std::int64_t blocks) { return total > 0 ? Json(blocks) : Json(); };
     Json line = begun("step_snapshot");
-    line["free_blocks"] = cached + empty;
-    line["total_blocks"] = cached + empty + pinned + used;
-    line["pinned_blocks"] = pinned;
-    line["blocks_by_state"] = {
-        {"alloc", used}, {"pinned", pinned}, {"cached", cached}, {"empty", empty}};
-    line["host_blocks"] = count("host_blk_used");
-    line["total_host_blocks"] = count("host_blk_total");
+    line["free_blocks"] = known(cached + empty);
+    line["total_blocks"] = known(total);
+    line["pinned_blocks"] = known(pinned);
+    line["blocks_by_state"] = {{"alloc", known(used)},
+                               {"pinned", known(pinned)},
+                               {"cached", known(cached)},
+                               {"empty", known(empty)}};
+    line["host_blocks"] = known(count("host_blk_used"));
+    line["total_host_blocks"] = known(count("host_blk_total"));
     line["num_running"] = count("n_running");
     line["num_waiting"] = count("n_waiting");
     line["num_loading"] = count("n_loading");

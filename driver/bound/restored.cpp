@@ -40,6 +40,18 @@ std::optional<std::string> unnamed_file(const analysis::ConfiguredCell& cell,
   return std::nullopt;
 }
 
+/// Throws NotRestored where --set names another file for the workload than the cell read.
+void require_same_workload(const analysis::ConfiguredCell& cell, const worker::BoundCell& bound) {
+  for (const auto& [setting, value] : cell.config) {
+    const std::string& key = setting;
+    if (!key.starts_with("workload.") || !key.ends_with(kDigest)) continue;
+    const auto read = bound.identity.find(key);
+    if (read == bound.identity.end() || !sweep::same_value(read->second, value))
+      throw NotRestored("--set " + key.substr(0, key.size() - kDigest.size()) +
+                        " names another file than they read");
+  }
+}
+
 }  // namespace
 
 worker::ExperimentConfig restored(const analysis::ConfiguredCell& cell,
@@ -55,6 +67,7 @@ worker::ExperimentConfig restored(const analysis::ConfiguredCell& cell,
   const auto* number = seed == nullptr ? nullptr : std::get_if<std::int64_t>(seed);
   if (number == nullptr) throw NotRestored("the archive does not have their seeds");
   worker::BoundCell bound = worker::bind(params, "sim", *number, profiles);
+  require_same_workload(cell, bound);
   const bool modelled = cell.record->backend == "sim";
   if (modelled && sweep::canonical_json(bound.identity) != cell.record->config_json.text())
     throw NotRestored("profiles or files are not what they were when the cells ran");

@@ -204,7 +204,9 @@ class Follower {
 
 /// The first line says what the others are.
 void take_head(Lines& lines, StepLog& log) {
-  const json head = object_of(lines.next().value_or(""), "it");
+  const auto first = lines.next();
+  if (!first) throw std::invalid_argument("it is empty, or is not there");
+  const json head = object_of(*first, "it");
   const json version = head.value("kvsweep_steps", json());
   if (version != kVersion)
     throw std::invalid_argument("it is of version " + shown(version.dump(), 20) +
