@@ -268,7 +268,7 @@ TEST_CASE("any archive with three loads shows the front") {
   const std::string data = program.exists("report/report.json") ? program.read("report/report.json")
                                                                 : program.page("report");
   CHECK_THAT(data, Contains("\"figure\":\"front\",\"study\":\"interactivity\"") &&
-                       !Contains("Capacity: "));
+                       !Contains("\"title\":\"Capacity: "));
 }
 
 TEST_CASE("a row whose cells fail ends with exit code 3") {
@@ -286,7 +286,8 @@ TEST_CASE("a capacity is confirmed on another backend alone, which is known befo
   for (const std::string backend : {"sim", "gpu", "server"}) {
     const Outcome found = search(program, {"--confirm", backend});
     CHECK(found.exit_code == 2);
-    CHECK_THAT(found.err, Contains(backend == "server" ? "the key \"server." : "--confirm must be "));
+    CHECK_THAT(found.err,
+               Contains(backend == "server" ? "the key \"server." : "--confirm must be "));
     CHECK_FALSE((program.exists("a.h5") || program.exists("a.capacity.toml")));
   }
 }

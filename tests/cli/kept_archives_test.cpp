@@ -93,7 +93,7 @@ TEST_CASE("simulated cells are held against kept summaries, which have no steps 
   CHECK(beside.out.find("12 cells are summaries, which have no steps to fit") != std::string::npos);
   CHECK(beside.out.find("[measured]") == std::string::npos);
   CHECK(beside.out.find("policy=cpu_offload jps=6 dram_gib=64") != std::string::npos);
-  CHECK(beside.out.find("regret") != std::string::npos);
+  CHECK(beside.out.find("mean distance over ") != std::string::npos);
 }
 
 TEST_CASE("a summary of an older result has the tail that its jobs told") {
