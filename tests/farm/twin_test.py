@@ -65,6 +65,19 @@ def judged():
         expect_in("own.h5 has no result of backend server", refused.err, "message")
 
 
+@case("cells of recorded agents are judged by the recording that they read, and by no other")
+def other_recording():
+    with Folder(SIMULATED) as folder:
+        jobs = [{"job": f"j{i}", "arrival_s": 0, "turns": [{"prompt": [[None, 20, "user"]], "answer": [[None, 5]]}]} for i in range(10)]
+        head = {"kvsweep_trace": 1, "converter": "test", "counts": {"jobs": 10, "turns": 10, "prompt_tokens": 200, "answer_tokens": 50,
+                                                                    "arrivals": 10, "gaps": 0, "starts": 0}}
+        folder.write("other.jsonl", "".join(json.dumps(line) + "\n" for line in (head, *jobs)))
+        told = folder.start("twin", kept("vllm-claude-h200.h5"), "--set", f"workload.path={folder.file('other.jsonl')}", "--set",
+                            "workload.min_turns=1").wait()
+        expect_equal(told.code, 2, f"exit code, {told}")
+        expect_in("--set workload.path names another file than they read", told.out, "why")
+
+
 @case("constants are fitted to the steps of some cells, and the others are judged by them")
 def fitted():
     with Folder(SIMULATED) as folder:
