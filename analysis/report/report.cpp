@@ -76,11 +76,11 @@ std::vector<Chart> take_capacities(Report& report, PanelSources& sources) {
   for (std::size_t i = 0; i < report.readers.size(); ++i) {
     sweep::ArchiveReader& reader = report.readers[i];
     CapacityReport capacity = capacity_report(reader);
-    if (capacity.charts.empty()) continue;
+    charts.insert(charts.end(), capacity.charts.begin(), capacity.charts.end());
+    if (capacity.grid.columns.empty()) continue;  // without limits there are fronts alone
     std::erase_if(report.missing, [&](const MissingCell& cell) {  // not needed for the answer
       return cell.archive == report.archives[i].name && cell.status == "excluded";
     });
-    charts.insert(charts.end(), capacity.charts.begin(), capacity.charts.end());
     if (capacity.of_live) shown.insert(&reader);
     report.capacities.push_back(std::move(capacity));
   }

@@ -103,8 +103,8 @@ std::size_t slip_of_key(const std::string& word, const std::string& candidate) {
   return std::min(whole, slip(word.substr(dot), candidate.substr(dot_of_candidate)));
 }
 
-/// The candidates nearest to `word`: several only where they are equally near and few, and more
-/// than letters were mistyped.
+/// The candidates nearest to `word`, the shortest first: several only where they are equally near
+/// and few, and more than letters were mistyped.
 std::vector<std::string> nearest_to(std::string_view word,
                                     const std::vector<std::string>& candidates) {
   const std::string wanted = lower(word);
@@ -118,6 +118,7 @@ std::vector<std::string> nearest_to(std::string_view word,
       nearest.push_back(candidate);
     best = std::min(best, distance);
   }
+  std::ranges::stable_sort(nearest, {}, &std::string::size);
   constexpr std::size_t kNamed = 4, kTyped = 2;
   if (nearest.size() > kNamed || best >= kTyped)
     nearest.resize(std::min<std::size_t>(1, nearest.size()));

@@ -259,7 +259,6 @@ TEST_CASE("output that cannot be written is an error") {
   const Program program;
   for (const std::vector<std::string>& words : {std::vector<std::string>{"run", "tiny.toml"},
                                                 {"workload", "tiny.toml"},
-                                                {"bench", "sim", "tiny.toml", "--repeats", "1"},
                                                 {"--help"},
                                                 {"run", "--help"},
                                                 {"--version"}}) {

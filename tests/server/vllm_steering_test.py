@@ -16,6 +16,8 @@ from cases import case, expect, expect_equal, expect_in, main
 sys.modules["vllm"] = types.SimpleNamespace(__version__="0.33.0")
 import kvsweep.steering as ours
 
+if "KVSWEEP_PROGRAM" not in os.environ:
+    sys.exit("SKIPPED: KVSWEEP_PROGRAM does not name a kvsweep")
 LIBRARY = os.path.join(os.path.dirname(os.environ["KVSWEEP_PROGRAM"]), "libkvsweep_policies.so")
 FAILS = """from kvsweep_policy import Policy
 class Fails(Policy):

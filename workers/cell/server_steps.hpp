@@ -7,8 +7,8 @@ namespace worker {
 
 /// Fills /steps, /sched, /evictions and the preemptions and loads of /kv_events with what a server
 /// has logged since `zero_s`, adds to /turns and /jobs where their time went and to the figures
-/// what follows from steps, and says in a note whose steps they are and what is missing. What the
-/// log does not tell (blocks in use, waits of a step for copies) is 0 or NaN; bytes are 0 where
+/// what follows from steps, and says in a note how they were scheduled and what is missing. What
+/// the log does not tell (blocks in use, waits of a step for copies) is 0 or NaN; bytes are 0 where
 /// `bytes_per_block` is.
 void add_server_steps(const server::StepLog& log, double zero_s, std::int64_t bytes_per_block,
                       const workload::Workload& workload, sweep::CellResult& result);

@@ -34,7 +34,7 @@ struct LoggedStep {
   std::vector<LoggedShare> shares;  // in scheduled order
   std::vector<LoggedVictim> preempted;
   std::vector<LoggedLoad> loads;  // that begin
-  int stored_blocks = 0;          // whose copies to host memory begin
+  int stored_blocks = 0;          // copies of them to host memory begin
 };
 
 /// What analysis/python/kvsweep/vllm.py has written inside a server.
@@ -42,7 +42,7 @@ struct StepLog {
   bool async = false;
   int block_size = 0;
   std::vector<std::string> ids;   // of requests
-  std::vector<LoggedStep> steps;  // the end of whose batch is known
+  std::vector<LoggedStep> steps;  // with a batch that is known to have ended
   bool idle = false;              // no request was left when the last line was written
   std::string problem;            // why steps are missing from the end; empty: none are
 };
