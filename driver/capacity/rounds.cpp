@@ -89,7 +89,7 @@ int Rounds::run(const std::set<int>& cells, const std::string& stand) {
   reader_.reset();
   const int code = runs_.run({archive_, only, {}, {}, more_});
   if (!is_over(code)) return code;
-  for (const sweep::CellRecord& record : records_) tried_.insert(record.key);
+  for (const int cell : cells) tried_.insert(at(cell).key);
   read();
   if (std::ranges::all_of(cells, [&](int cell) { return is_open(cell); }))
     throw std::runtime_error("the cells that were asked for have no result: see " + runs_.log());

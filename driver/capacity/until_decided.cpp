@@ -124,6 +124,8 @@ int run_until_decided(const Options& options) {
   if (options.workers) more.insert(more.end(), {"--workers", std::to_string(*options.workers)});
   if (options.record)
     more.insert(more.end(), {"--record", std::string(sweep::to_text(*options.record))});
+  if (options.node_memory_gib)
+    more.insert(more.end(), {"--node-memory-gib", std::to_string(*options.node_memory_gib)});
   const ChildRuns runs(options, spec, spec.path, options.profiles.string(), log);
   Rounds rounds(options, runs, archive, "run --until-decided", std::move(more));
   rounds.plan(spec.path);

@@ -123,7 +123,7 @@ struct Options : Surroundings,
   bool check = false;                 // workload: the argument is a trace
   std::optional<std::string> server;  // doctor
   std::optional<double> minutes;      // verify: for running cells again
-  std::optional<std::string> launch;  // tune: words before those of a run
+  std::optional<std::string> launch;  // words before those of each run that is started
 };
 
 /// Colors on standard output and standard error where each is a terminal, unless NO_COLOR is set

@@ -345,6 +345,8 @@ int drive_farm(const Options& options, worker::MpiChannel& channel) {
 
 int run(const Options& options) {
   if (options.until_decided) return run_until_decided(options);
+  if (options.budget || options.launch)
+    throw UsageError("--budget and --launch are for --until-decided");
   std::optional<worker::MpiSession> mpi;
   if (options.in_mpi_job) {
     mpi.emplace(options.on_one_host);

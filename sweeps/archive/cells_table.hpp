@@ -17,8 +17,7 @@ namespace sweep {
 inline constexpr std::array<std::string_view, 11> kCellTables = {
     "jobs",      "turns",     "steps",       "sched",          "kv_events", "telemetry",
     "evictions", "kv_access", "access_rows", "access_kernels", "kv_copies"};
-/// The number of leading tables that shards of every minor version have. Older ones may lack the
-/// rest.
+/// The number of leading tables that count in a digest also where they have no rows.
 inline constexpr std::size_t kEarliestTables = 6;
 
 /// Before schema 1.6: the note of a cell at level jobs, the digest of the result that it is of.
@@ -90,7 +89,7 @@ struct CellsTable {
 /// A column for every axis, figure and note that any of the cells has; NaN or empty in cells that
 /// lack it.
 CellsTable to_cells_table(std::span<const CellRecord> cells);
-/// The same of a table alone: `long_name` says what a column is of.
+/// The columns of a table by what their `long_name` says they are of.
 CellsTable as_cells_table(Table table);
 /// The inverse. An axis of whole numbers that some cell lacks is read back as
 /// floating point. Throws TableError when a column is missing or a status is unknown.

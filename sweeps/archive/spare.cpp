@@ -114,7 +114,7 @@ ArchiveIndex index_in(PackedTables& spare) {
   index.head = {text("sweep_name"), text("spec_text"), text("created_utc"), text("tool_version")};
   index.generation = head.values<std::int64_t>("generation").at(0);
   index.cells = to_records(as_cells_table(spare.read("cells")));
-  index.provenance = spare.read("provenance");
+  if (spare.has("provenance")) index.provenance = spare.read("provenance");
   return index;
 }
 

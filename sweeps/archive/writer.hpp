@@ -13,8 +13,8 @@ namespace sweep {
 using RowsOfCell = std::function<Table(std::size_t table)>;
 
 /// Writes a new file with the cells of an index, one after the other, and sets their row ranges.
-/// `rows_of` may change the cell's outcome. `threads` pack
-/// columns. Throws H5Error, also when the path exists, and FileError; then the file is no archive.
+/// `rows_of` may change the cell's outcome; `threads` pack columns. Throws H5Error, also when the
+/// path exists, and FileError; then the file is no archive.
 void write_archive(const std::string& path, ArchiveIndex& index,
                    const std::function<RowsOfCell(CellRecord& cell)>& rows_of, int threads = 1);
 

@@ -7,6 +7,7 @@
 #include <map>
 #include <optional>
 #include <set>
+#include <stdexcept>
 #include <utility>
 
 #include "sweeps/archive/errors.hpp"
@@ -34,6 +35,7 @@ auto unless_damaged(Read read) -> std::optional<decltype(read())> {
   } catch (const H5Error&) {
   } catch (const TableError&) {
   } catch (const ArchiveError&) {
+  } catch (const std::out_of_range&) {  // of a spare copy that is too short
   }
   return std::nullopt;
 }

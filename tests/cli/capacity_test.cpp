@@ -382,6 +382,9 @@ TEST_CASE("until-decided chooses its cells itself, of four repeats or more") {
   const Outcome few = decide(program, {"--set", "repeat.n=3"});
   CHECK(few.exit_code == 2);
   CHECK_THAT(few.err, Contains("[repeat] n must be 4 or more, found 3"));
+  const Outcome plain = program.run({"run", "winners.toml", "--budget", "3"});
+  CHECK(plain.exit_code == 2);
+  CHECK_THAT(plain.err, Contains("--budget and --launch are for --until-decided"));
 }
 
 TEST_CASE("another backend confirms a capacity beside the modelled one") {

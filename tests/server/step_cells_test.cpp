@@ -104,6 +104,8 @@ TEST_CASE("a cell whose log of steps is cut off is kept, and says that its steps
   CHECK(cell.turns.rows() == 16);
   CHECK_THAT(note(cell, "server_steps"),
              Contains("asynchronous; steps are short") && Contains("cut off"));
+  CHECK(std::ranges::any_of(cell.jobs.values<double>("queue_s"),
+                            [](double seconds) { return std::isnan(seconds); }));
 }
 
 TEST_CASE("a cell whose log of steps holds what is none is kept, and names the line") {

@@ -217,7 +217,8 @@ class ServerCell {
     if (chains_) add_chains(result);
     const std::int64_t block = config_.server->match ? config_.bytes_per_block : 0;
     if (steps_) add_server_steps(*steps_, zero_s_, block, load_.workload, result);
-    if (!steps_) result.figures.push_back({"forwards", metrics_.forwards(), "", true});
+    if (!steps_ || steps_->steps.empty())
+      result.figures.push_back({"forwards", metrics_.forwards(), "", true});
     return result;
   }
 

@@ -127,21 +127,22 @@ class TurnTimes {
   }
   TurnTime& operator[](const Turn& turn) { return times_[{turn.job, turn.turn}]; }
 
-  /// Writes them into the tables. A turn without a step keeps what it has.
+  /// Writes them into the tables. A turn without a step, and its job, keep what they have.
   void write(sweep::CellResult& result) {
     const auto jobs = result.turns.values<std::int32_t>("job"),
                turns = result.turns.values<std::int32_t>("turn");
-    auto& of_job = column<double>(result.jobs, "queue_s");
-    std::ranges::fill(of_job, 0.0);
+    auto& jobs_queue_s = column<double>(result.jobs, "queue_s");
+    std::ranges::fill(jobs_queue_s, 0.0);
     for (std::size_t i = 0; i < jobs.size(); ++i) {
       const TurnTime& time = times_[{jobs[i], turns[i]}];
+      double& of_job = jobs_queue_s.at(static_cast<std::size_t>(jobs[i]));
+      of_job += std::isnan(time.admit_s) ? sweep::kNotObserved : time.queue_s;
       if (std::isnan(time.admit_s)) continue;
       const std::pair<const char*, double> values[] = {
           {"t_admit_s", time.admit_s},   {"queue_s", time.queue_s},
           {"load_stall_s", time.load_s}, {"recompute_s", time.recompute_s},
           {"prefill_s", time.prefill_s}, {"decode_s", time.decode_s}};
       for (const auto& [name, value] : values) column<double>(result.turns, name)[i] = value;
-      of_job.at(static_cast<std::size_t>(jobs[i])) += time.queue_s;
     }
   }
 
@@ -290,13 +291,14 @@ void add_server_steps(const server::StepLog& log, double zero_s, std::int64_t by
   if (!log.problem.empty()) text += "; steps are short: " + log.problem;
   if (recorder.saw_others()) text += "; requests of other clients are in them";
   std::move(recorder).take(result);
+  result.notes.push_back({"server_steps", text, true});
+  if (log.steps.empty()) return;
   times.write(result);
   const auto figures = figures_of(result, {log.block_size, bytes_per_block});
   for (const std::string_view name : kOfSteps) {
     result.figures.push_back(*sweep::find_named(figures, name));
     result.figures.back().is_volatile |= name == "forwards";  // as where the server counts them
   }
-  result.notes.push_back({"server_steps", text, true});
 }
 
 }  // namespace worker

@@ -137,7 +137,8 @@ void add_forwards(Figures& figures, const sweep::Table& steps, const ForwardTime
   figures.add("cv_decode", times.cv_decode(), "");
 }
 
-/// For each returning turn: how long it waited for its KV to load, or recomputed it.
+/// For each returning turn of which it is known: how long it waited for its KV to load, or
+/// recomputed it.
 Values kv_late_s(const sweep::Table& turns) {
   const auto& turn = turns.values<std::int32_t>("turn");
   const auto &stall = turns.values<double>("load_stall_s"),
@@ -145,6 +146,7 @@ Values kv_late_s(const sweep::Table& turns) {
   Values late;
   for (std::size_t i = 0; i < turn.size(); ++i)
     if (turn[i] > 0) late.push_back(stall[i] + recompute[i]);
+  std::erase_if(late, [](double seconds) { return std::isnan(seconds); });
   return late;
 }
 
