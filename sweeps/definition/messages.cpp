@@ -118,10 +118,10 @@ std::vector<std::string> nearest_to(std::string_view word,
       nearest.push_back(candidate);
     best = std::min(best, distance);
   }
-  std::ranges::stable_sort(nearest, {}, &std::string::size);
   constexpr std::size_t kNamed = 4, kTyped = 2;
   if (nearest.size() > kNamed || best >= kTyped)
     nearest.resize(std::min<std::size_t>(1, nearest.size()));
+  std::ranges::stable_sort(nearest, {}, &std::string::size);
   return nearest;
 }
 
