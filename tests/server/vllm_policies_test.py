@@ -246,6 +246,13 @@ def stock():
         expect_equal(steps_of(steered("fcfs", blocks=40, is_async=is_async), is_async), expected, f"steps, asynchronous {is_async}")
 
 
+@case("jobs that never say is_last_step are all served, however few may be active")
+def never_last():
+    for is_async in False, True:
+        steps = steps_of(steered("job_fcfs", "max_active_programs=2", blocks=40, is_async=is_async), is_async)
+        expect(max(step[4] for step in steps) > 1, "some wait")
+
+
 @case("a plugin that fails at its first turn leaves stock vLLM, decision by decision")
 def fails():
     expected = stock_steps(False)

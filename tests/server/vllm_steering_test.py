@@ -177,6 +177,43 @@ def admission():
     expect_equal(scheduler.serve(), ["someone's", "b-t0"], "after its last turn")
 
 
+@case("a silent job loses its place where all others would wait for it: at once if it does not say is_last_step, else after a minute")
+def silent():
+    for says, patience in ({}, 0), ({"is_last_step": False}, 60):
+        scheduler = steered("fcfs", "max_active_programs=1")
+        first = scheduler.add("a-t0", **says)
+        scheduler.add("b-t0", **says)
+        scheduler.serve()
+        scheduler.end(first, now_s=1)
+        if patience:
+            for now_s in 2, 61:
+                scheduler.step(now_s)
+                expect_equal(scheduler.serve(), [], f"at {now_s} s")
+        scheduler.step(now_s=2 + patience)
+        expect_equal(scheduler.serve(), ["b-t0"], f"after {patience} s of nothing")
+        scheduler.add("a-t1", now_s=63, **says)
+        scheduler.step(now_s=64)
+        expect_equal(scheduler.serve(), ["b-t0"], "the job that comes back waits")
+        scheduler.end(scheduler.running[0], now_s=65)
+        scheduler.step(now_s=66)
+        scheduler.step(now_s=66 + patience)
+        expect_equal(scheduler.serve(), ["a-t1"], "for its turn")
+
+
+@case("a request of a job that has one already is served beside it, whatever the admission")
+def beside():
+    scheduler = steered("job_fcfs", "max_active_programs=1")
+    for now_s, id in enumerate(("a-t0", "b-t0", "a-t1")):
+        scheduler.add(id, now_s=now_s)
+    expect_equal(scheduler.serve(), ["a-t0", "a-t1"], "of the job that is served")
+    scheduler.add("b-t1", now_s=3)
+    expect_equal(scheduler.serve(), ["a-t0", "a-t1", "b-t1"], "of the job that is held back")
+    for request in list(scheduler.running):
+        scheduler.end(request, now_s=4)
+    scheduler.step(now_s=5)
+    expect_equal(scheduler.serve(), ["b-t0"], "when the first is over")
+
+
 @case("a subagent has the place of its root in the order, and no admission holds it back")
 def subagents():
     for changes, served in (("", ["a/search-t0", "b-t0"]), ("max_active_programs=1", ["a/search-t0"])):

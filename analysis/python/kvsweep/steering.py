@@ -9,7 +9,8 @@
 
 A request names its job by vllm_xargs: job_id, and is_last_step and tool where they are known; or by the id that kvsweep's client
 gives it (JOB-tTURN). A job ROOT/NAME is a subagent of ROOT while that goes on: it has its place in the order, and no admission holds it
-back. A request that names none is served in order of arrival, whatever the admission. What is decided goes through vLLM's own structures:
+back. Where nothing runs and an admission holds back all that wait, the job that is silent for longest loses its place: at once if it
+does not say is_last_step, otherwise after a minute. A request that names none is served in order of arrival, whatever the admission. What is decided goes through vLLM's own structures:
 `waiting` is a queue in the policy's order that shows only requests that it admits, `priority` says which request is preempted, a pin is a
 reference to the blocks of a finished request. A policy that fails or takes too long is left behind, once, with a warning: the scheduler
 goes on as the stock one.
@@ -18,102 +19,36 @@ import ctypes
 import logging
 import os
 import re
-import shutil
 import time
 
 import vllm
 
-VERSION = 2
+from kvsweep.policy_library import PinChange, Setup, Turn, library, seconds_of, settings_of
+
 STRAY = -1
+PATIENCE_NS = 60 * 10**9  # for a job that keeps all others waiting
 OUR_ID = re.compile(r"(?:cmpl-|chatcmpl-)?(.+)-t(\d+)(?:-\d+)?(?:-[0-9a-f]{8})?")
 ENDED_ITSELF = ("FINISHED_STOPPED", "FINISHED_LENGTH_CAPPED", "FINISHED_REPETITION")
 
 
-class Turn(ctypes.Structure):
-    _fields_ = [("id", ctypes.c_uint64), ("arrival_ns", ctypes.c_int64), ("job_arrival_ns", ctypes.c_int64), ("job", ctypes.c_uint32)] + [
-        (name, ctypes.c_int32) for name in (
-            "number", "last", "tool", "priority", "prompt_tokens", "earlier_tokens", "output_tokens", "max_output_tokens",
-            "computed_tokens", "preemptions", "pinned")]
-
-
-class Setup(ctypes.Structure):
-    _fields_ = [("num_blocks", ctypes.c_int32), ("block_size", ctypes.c_int32), ("values", ctypes.c_double * 4)]
-
-
-class PinChange(ctypes.Structure):
-    _fields_ = [("job", ctypes.c_uint32), ("blocks", ctypes.c_int32)]
-
-
-def library():
-    """libkvsweep_policies.so and its folder."""
-    path = os.environ.get("KVSWEEP_POLICIES")
-    if not path:
-        program = shutil.which("kvsweep")
-        path = os.path.join(os.path.dirname(os.path.realpath(program)), "libkvsweep_policies.so") if program else None
-    if not path or not os.path.exists(path):
-        raise RuntimeError(f"KVSWEEP_POLICY needs libkvsweep_policies.so, and there is none at {path}: name it in KVSWEEP_POLICIES"
-                           if path else "KVSWEEP_POLICY needs libkvsweep_policies.so: name it in KVSWEEP_POLICIES")
-    try:
-        functions = ctypes.CDLL(path)
-        version = functions.kvsweep_scheduler_version()
-    except (OSError, AttributeError) as error:
-        raise RuntimeError(f"{path} is no libkvsweep_policies.so: {error}") from None
-    if version != VERSION:
-        raise RuntimeError(f"{path} is of another version of kvsweep than its scheduler for vLLM")
-    functions.kvsweep_open.restype = ctypes.c_void_p
-    functions.kvsweep_message.restype = ctypes.c_char_p
-    functions.kvsweep_front.restype = ctypes.c_int64
-    return functions, os.path.dirname(os.path.realpath(path))
-
-
-def lines_in(path):
-    """KEY = VALUE of a policy's file, without comments and quotes."""
-    with open(path, errors="replace") as file:
-        lines = [line.split("#")[0].replace('"', "").strip() for line in file]
-    if not any(lines) or any("\0" in line for line in lines):
-        raise RuntimeError(f"KVSWEEP_POLICY: {path} is no policy's file: it has no text of KEY = VALUE")
-    return [line for line in lines if line]
-
-
-def settings_of(policy, changes, folder):
-    """Lines for kvsweep_open."""
-    lines = [f"plugin = {policy}"] if policy.endswith((".so", ".py")) else None
-    if lines is None:
-        folders = [os.environ.get("KVSWEEP_PROFILES", ""), *(os.path.join(folder, up) for up in ("../../../sweeps", "../share/kvsweep"))]
-        paths = [policy] if policy.endswith(".toml") else [os.path.join(f, "policies", policy + ".toml") for f in folders if f]
-        path = next((path for path in paths if os.path.exists(path)), None)
-        if path is None:
-            raise RuntimeError(f"KVSWEEP_POLICY: there is no policy {policy}; looked for {', '.join(paths)}")
-        lines = lines_in(path)
-    return "\n".join(lines + changes.split())
-
-
-def seconds_of(text):
-    """The value of KVSWEEP_POLICY_S."""
-    try:
-        seconds = float(text)
-    except ValueError:
-        seconds = -1
-    if not seconds > 0:
-        raise RuntimeError(f"KVSWEEP_POLICY_S is {text}; allowed: seconds above 0")
-    return seconds
-
-
 def label_of(request):
-    """(job, turn or None, is last, tool) that the request names, or None."""
+    """(job, turn or None, is last, tool) that the request names, or None. Is last is None where it does not say."""
     given = getattr(request.sampling_params, "extra_args", None) or {}
     ours = OUR_ID.fullmatch(request.request_id)
     job = given.get("job_id", ours and ours[1])
     if job is None:
         return None
     tool = given.get("tool")  # clients may send lists
-    last = str(given.get("is_last_step", "")).lower() in ("true", "1")
+    last = given.get("is_last_step")
+    if last is not None:
+        last = str(last).lower() in ("true", "1")
     return str(job), int(ours[2]) if ours else None, last, str(tool) if tool else None
 
 
 class Job:
     def __init__(self, number, arrival, root=None):
         self.number, self.arrival, self.root, self.turns, self.tokens = number, arrival, number if root is None else root, 0, 0
+        self.seen, self.says_last = arrival, False
 
 
 class Policy:
@@ -126,7 +61,8 @@ class Policy:
         self.limit_ns, self.spent_ns = seconds_of(os.environ.get("KVSWEEP_POLICY_S", "0.1")) * 1e9, 0
         self.jobs, self.tools, self.turns, self.requests, self.pins = {}, {}, {}, {}, {}
         self.next_turn = self.next_job = 0
-        self.free_jobs = []  # numbers of requests that named none, and have ended
+        self.blocked_since = None  # when all that wait were held back with nothing running
+        self.free_jobs = []  # numbers of requests that were jobs of their own, and have ended
         self.changes, self.kept = (PinChange * 64)(), []
         setup = Setup(self.pool.num_gpu_blocks - 1, scheduler.block_size)
         error = ctypes.create_string_buffer(1000)
@@ -173,19 +109,23 @@ class Policy:
     def arrive(self, request):
         label, now = label_of(request), self.now()
         number, job = STRAY, None if label is None else self.jobs.get(label[0])
-        if label is None and self.free_jobs:
-            job = Job(self.free_jobs.pop(), now)
-        elif job is None:
-            root = self.jobs.get(label[0].rpartition("/")[0]) if label and "/" in label[0] else None
-            job = Job(self.next_job, root.arrival if root else now, root and root.root)
-            self.next_job += 1
+        beside = job is not None and job.number in self.busy()  # a further request of a job at the same time: as a subagent of one turn
+        if beside or job is None:
+            root = job if beside else self.jobs.get(label[0].rpartition("/")[0]) if label and "/" in label[0] else None
+            if self.free_jobs and (beside or label is None):
+                id = self.free_jobs.pop()
+            else:
+                id, self.next_job = self.next_job, self.next_job + 1
+            job = Job(id, root.arrival if root else now, root and root.root)
         tool = -1
         if label is not None:
-            self.jobs[label[0]] = job
+            if not beside:
+                self.jobs[label[0]] = job
+            job.says_last = label[2] is not None
             number = job.turns if label[1] is None else label[1]
             tool = -1 if label[3] is None else self.tools.setdefault(label[3], len(self.tools))
         turn = Turn(id=self.next_turn, arrival_ns=now, job_arrival_ns=job.arrival, job=job.number, number=number,
-                    last=label is None or label[2], tool=tool, priority=request.priority, prompt_tokens=request.num_prompt_tokens,
+                    last=label is None or beside or bool(label[2]), tool=tool, priority=request.priority, prompt_tokens=request.num_prompt_tokens,
                     earlier_tokens=min(job.tokens, request.num_prompt_tokens), max_output_tokens=request.max_tokens)
         self.next_turn += 1
         job.turns += 1
@@ -212,12 +152,35 @@ class Policy:
         self.queue.waiting.pop(turn.id, None)
         del self.turns[request.request_id], self.requests[request.request_id]
         label = label_of(request)
-        if label is None:
+        job = None if label is None else self.jobs.get(label[0])
+        if job is None or job.number != turn.job:
             self.free_jobs.append(turn.job)
         elif aborted or turn.last:
-            self.jobs.pop(label[0], None)
-        elif label[0] in self.jobs:
-            self.jobs[label[0]].tokens = request.num_tokens
+            del self.jobs[label[0]]
+        else:
+            job.tokens, job.seen = request.num_tokens, self.now()
+
+    def busy(self):
+        """Numbers of the jobs with a request that has not ended."""
+        return {turn.job for turn in self.turns.values()}
+
+    def free_a_place(self):
+        """Ends the job that is silent for longest, where an admission holds back all that wait for those that are silent."""
+        now = self.now()
+        if self.scheduler.running or not self.queue.waiting or self.queue.front() is not None:
+            self.blocked_since = None
+            return
+        self.blocked_since = now if self.blocked_since is None else self.blocked_since
+        late, busy = now - self.blocked_since >= PATIENCE_NS, self.busy()
+        silent = [(job.seen, name) for name, job in self.jobs.items()
+                  if job.number == job.root and job.number not in busy and (late or not job.says_last)]
+        if not silent:
+            return
+        job = self.jobs.pop(min(silent)[1])
+        last = Turn(id=self.next_turn, arrival_ns=now, job_arrival_ns=job.arrival, job=job.number, number=job.turns, last=1, tool=-1)
+        self.next_turn, self.blocked_since = self.next_turn + 1, None
+        self.call("arrive", ctypes.byref(last), ctypes.c_uint32(job.root))
+        self.call("end", ctypes.byref(last), 0, True, ctypes.c_int64(now))
 
     # Pins.
     def apply_changes(self, ended=()):
@@ -270,6 +233,7 @@ class Policy:
             self.leave(f"it took {self.spent_ns / 1e6:.1f} ms of a step, KVSWEEP_POLICY_S allows {self.limit_ns / 1e6:.1f}")
         self.spent_ns, self.queue.shown = 0, None
         self.call("begin_step", ctypes.c_int64(self.now()))
+        self.free_a_place()
         self.apply_changes()
         running = self.scheduler.running
         if self.pins and not running:
