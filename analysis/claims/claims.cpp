@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
-#include <iterator>
 #include <ostream>
-#include <set>
 
 #include "analysis/claims/claims.hpp"
 #include "analysis/compare/published.hpp"
@@ -40,6 +38,20 @@ class OpenArchives {
   std::map<const sweep::CellRecord*, std::pair<sweep::ArchiveReader*, int>> owner_;
 };
 
+std::string limits_text(const ClaimPoint& point) {
+  if (point.low == point.high) return four_digits(point.low);
+  if (std::isinf(point.low)) return "<= " + four_digits(point.high);
+  if (std::isinf(point.high)) return ">= " + four_digits(point.low);
+  return four_digits(point.low) + " .. " + four_digits(point.high);
+}
+
+std::string distance_text(const ClaimRow& row) {
+  const double distance = distance_of(row);
+  if (std::isnan(distance)) return "-";
+  if (distance == 0) return "0";
+  return (distance > 0 ? "+" : "") + four_digits(std::round(1000 * distance) / 10) + " %";
+}
+
 std::string direction_text(std::optional<Verdict> direction) {
   return direction ? std::string(verdict_name(*direction)) : "";
 }
@@ -48,16 +60,19 @@ using Rows = std::vector<ClaimRow>;
 
 Grid grid_for_people(const Rows& rows) {
   Grid grid;
-  grid.columns = {{"claim", "", false},     {"at", "", false},      {"verdict", "", false},
-                  {"direction", "", false}, {"ours", ""},           {"95 %", "", false},
-                  {"published", ""},        {"claimed", "", false}, {"off", ""},
-                  {"repeats", ""},          {"says", "", false},    {"because", "", false}};
+  grid.columns = {{"claim", "", false},   {"verdict", "", false}, {"direction", "", false},
+                  {"ours", ""},           {"95 %", "", false},    {"published", ""},
+                  {"claimed", "", false}, {"off by", ""},         {"repeats", ""},
+                  {"says", "", false},    {"because", "", false}};
   for (const ClaimRow& row : rows) {
-    grid.rows.push_back({row.claim->id, place_of(row), std::string(verdict_name(row.verdict)),
-                         direction_text(row.direction), four_digits(row.ours.value),
-                         interval_text(row.ours.interval), four_digits(row.point->published),
-                         limits_text(*row.point), distance_text(row),
-                         std::to_string(row.ours.repeats), row.claim->says, row.reason});
+    const Claim& claim = *row.claim;
+    const std::string at = place_of(row);
+    grid.rows.push_back({claim.id + (at.empty() ? "" : " at " + at),
+                         std::string(verdict_name(row.verdict)), direction_text(row.direction),
+                         four_digits(row.ours.value), interval_text(row.ours.interval),
+                         four_digits(row.point->published), limits_text(*row.point),
+                         distance_text(row), std::to_string(row.ours.repeats),
+                         claim.says + " (" + claim.metric + "; " + claim.source + ')', row.reason});
   }
   return grid;
 }
@@ -82,46 +97,20 @@ Grid grid_for_programs(const ClaimReport& report) {
   return grid;
 }
 
-Colored in_color(Verdict verdict) {
-  constexpr Color kColors[] = {Color::good, Color::bad, Color::unsure, Color::unsure, Color::bad};
-  return {kColors[static_cast<std::size_t>(verdict)], verdict_name(verdict)};
-}
-
-/// What a verdict says something about. A claim that is not reproduced is not thereby refuted.
-const char* scope_of(const std::string& kind) {
-  if (kind.empty()) return "";
-  if (kind.starts_with("MODELLED")) return ", on this model";
-  return kind.starts_with("MEASURED") ? ", on this engine" : ", by these figures";
-}
-
-/// Prints "R-5 not reproduced (direction reproduced): a page, 2.1; jct_wall_mean_s" for each claim,
-/// and the number of each verdict. A claim with a point without results stays open.
-void print_words(const Rows& of_kind, const std::string& kind, const Rows& without_result,
-                 std::ostream& out) {
+/// "2 reproduced, 1 undecided (claims, 5 checks)". A claim with a point without results stays open.
+std::string verdicts_text(const Rows& of_kind, const Rows& without_result) {
+  std::map<const Claim*, Rows> by_claim;
+  for (const ClaimRow& row : of_kind) by_claim[row.claim].push_back(row);
+  for (const ClaimRow& row : without_result)
+    if (const auto known = by_claim.find(row.claim); known != by_claim.end())
+      known->second.push_back(row);
   std::map<Verdict, int> counts;
-  std::set<const Claim*> printed;
-  for (const ClaimRow& first : of_kind) {
-    const Claim& claim = *first.claim;
-    if (!printed.insert(&claim).second) continue;
-    Rows rows;
-    for (const Rows* from : {&of_kind, &without_result})
-      std::ranges::copy_if(*from, std::back_inserter(rows),
-                           [&](const ClaimRow& row) { return row.claim == &claim; });
-    const Verdict verdict = overall(rows);
-    ++counts[verdict];
-    out << "  " << terminal_text(claim.id) << ' ' << in_color(verdict);
-    if (const auto direction = overall_direction(rows);
-        direction && *direction != verdict && verdict != Verdict::refuted)
-      out << " (direction " << verdict_name(*direction) << ')';
-    out << ": " << terminal_text(claim.source) << "; " << terminal_text(claim.metric) << '\n';
-  }
-  out << '\n';
-  const char* comma = "";
-  for (const auto& [verdict, count] : counts) {
-    out << comma << count << ' ' << verdict_name(verdict);
-    comma = ", ";
-  }
-  out << " (claims" << scope_of(kind) << ")\n";
+  for (const auto& [claim, rows] : by_claim) ++counts[overall(rows)];
+  std::vector<std::string> texts;
+  for (const auto& [verdict, count] : counts)
+    texts.push_back(std::to_string(count) + ' ' + std::string(verdict_name(verdict)));
+  return sweep::joined(texts) + " (claims, " + std::to_string(of_kind.size()) + " check" +
+         (of_kind.size() == 1 ? ")" : "s)");
 }
 
 /// Rows by kind, since modelled and measured figures, and those of different cost models, never
@@ -141,31 +130,7 @@ std::vector<std::pair<std::string, Rows>> by_kind(const std::vector<ClaimRow>& a
   return kinds;
 }
 
-std::size_t count_of(const std::vector<ClaimRow>& rows, const std::string& set) {
-  return static_cast<std::size_t>(
-      std::ranges::count_if(rows, [&](const ClaimRow& row) { return row.claim->set == set; }));
-}
-
 }  // namespace
-
-std::string limits_text(const ClaimPoint& point) {
-  if (point.low == point.high) return four_digits(point.low);
-  if (std::isinf(point.low)) return "<= " + four_digits(point.high);
-  if (std::isinf(point.high)) return ">= " + four_digits(point.low);
-  return four_digits(point.low) + " .. " + four_digits(point.high);
-}
-
-std::string interval_text(const Interval& interval) {
-  if (std::isnan(interval.low)) return "-";
-  return four_digits(interval.low) + " .. " + four_digits(interval.high);
-}
-
-std::string distance_text(const ClaimRow& row) {
-  const double distance = distance_of(row);
-  if (std::isnan(distance)) return "-";
-  if (distance == 0) return "0";
-  return (distance > 0 ? "+" : "") + four_digits(std::round(1000 * distance) / 10) + " %";
-}
 
 std::vector<std::string> claim_sets(const fs::path& folder) {
   std::vector<std::string> names;
@@ -198,32 +163,40 @@ ClaimReport run_claims(const std::vector<std::string>& archives, const std::stri
   return report;
 }
 
-void print_claims(const ClaimReport& report, GridFormat format, std::ostream& out) {
-  if (format == GridFormat::csv) return print_grid(grid_for_programs(report), format, out);
-  const char* gap = "";
+std::vector<ClaimTable> claim_tables(const ClaimReport& report) {
   std::vector<std::string> sets;
-  std::string unconcerned;
   for (const ClaimRow& row : report.rows)
     if (sets.empty() || sets.back() != row.claim->set) sets.push_back(row.claim->set);
+  std::vector<ClaimTable> tables;
   for (const std::string& set : sets) {
     const auto kinds = by_kind(report.rows, set);
     const Rows without_result = kinds.back().first.empty() ? kinds.back().second : Rows{};
-    if (without_result.size() == count_of(report.rows, set)) {
-      unconcerned += (unconcerned.empty() ? "" : ", ") + set;
+    for (const auto& [kind, rows] : kinds)
+      tables.push_back({set, kind.empty() ? "without results" : kind, rows, grid_for_people(rows),
+                        verdicts_text(rows, without_result)});
+  }
+  return tables;
+}
+
+void print_claims(const ClaimReport& report, GridFormat format, std::ostream& out) {
+  if (format == GridFormat::csv) return print_grid(grid_for_programs(report), format, out);
+  const std::vector<ClaimTable> tables = claim_tables(report);
+  const char* gap = "";
+  std::vector<std::string> unconcerned;
+  for (const ClaimTable& table : tables) {
+    if (std::ranges::count(tables, table.set, &ClaimTable::set) == 1 &&
+        table.rows.front().kind.empty()) {
+      unconcerned.push_back(table.set);
       continue;
     }
-    for (const auto& [kind, rows] : kinds) {
-      const std::string heading =
-          "claims of " + set + ", " + (kind.empty() ? "without results" : kind);
-      out << gap << terminal_text(heading) << "\n\n";
-      print_text(grid_for_people(rows), out);
-      out << '\n';
-      print_words(rows, kind, without_result, out);
-      gap = "\n";
-    }
+    out << gap << terminal_text("claims of " + table.set + ", " + table.kind) << "\n\n";
+    print_text(table.grid, out);
+    out << '\n' << table.verdicts << '\n';
+    gap = "\n";
   }
   if (!unconcerned.empty())
-    out << gap << "no claim of " << terminal_text(unconcerned) << " concerns these cells\n";
+    out << gap << "no claim of " << terminal_text(sweep::joined(unconcerned))
+        << " concerns these cells\n";
 }
 
 }  // namespace analysis

@@ -9,11 +9,6 @@
 
 namespace analysis {
 
-// For tables: ">= 3.3", "3.9 .. 4.1" or "-", and "+12 %", "0" or "-".
-std::string limits_text(const ClaimPoint& point);
-std::string interval_text(const Interval& interval);
-std::string distance_text(const ClaimRow& row);
-
 /// Claims with their verdicts over some archives.
 struct ClaimReport {
   std::vector<Claim> claims;
@@ -31,7 +26,17 @@ std::vector<std::string> claim_sets(const std::filesystem::path& folder);
 ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
                        const std::filesystem::path& folder);
 
-/// Prints the claims' texts below the table, or everything in columns as CSV.
+/// The claims of one set over figures of one kind, the furthest from their texts first.
+struct ClaimTable {
+  std::string set, kind;  // "without results"
+  std::vector<ClaimRow> rows;
+  Grid grid;             // a line for each row
+  std::string verdicts;  // "2 reproduced, 1 undecided (claims, 5 checks)"
+};
+/// By set, then by kind, since modelled and measured figures never share a table.
+std::vector<ClaimTable> claim_tables(const ClaimReport& report);
+
+/// Prints the tables with their verdicts, or everything in columns as CSV.
 void print_claims(const ClaimReport& report, GridFormat format, std::ostream& out);
 
 }  // namespace analysis

@@ -256,13 +256,6 @@ std::map<FiguresKind, Cells> by_kind(std::span<const ConfiguredCell> cells) {
   return kinds;
 }
 
-Verdict together(const std::vector<Verdict>& verdicts) {
-  for (const Verdict decisive :
-       {Verdict::refuted, Verdict::not_reproduced, Verdict::undecided, Verdict::assumed})
-    if (std::ranges::find(verdicts, decisive) != verdicts.end()) return decisive;
-  return Verdict::reproduced;
-}
-
 bool has_figure(const Judged& judged) { return !std::isnan(judged.row.ours.value); }
 
 /// The rows with figures; if no kind of figures and no card has one, a single row with the reason.
@@ -330,17 +323,10 @@ std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
 }
 
 Verdict overall(std::span<const ClaimRow> rows) {
-  std::vector<Verdict> verdicts;
-  for (const ClaimRow& row : rows) verdicts.push_back(row.verdict);
-  return together(verdicts);
-}
-
-std::optional<Verdict> overall_direction(std::span<const ClaimRow> rows) {
-  std::vector<Verdict> verdicts;
-  for (const ClaimRow& row : rows)
-    if (row.direction) verdicts.push_back(*row.direction);
-  if (verdicts.empty()) return std::nullopt;
-  return together(verdicts);
+  for (const Verdict decisive :
+       {Verdict::refuted, Verdict::not_reproduced, Verdict::undecided, Verdict::assumed})
+    if (std::ranges::find(rows, decisive, &ClaimRow::verdict) != rows.end()) return decisive;
+  return Verdict::reproduced;
 }
 
 }  // namespace analysis

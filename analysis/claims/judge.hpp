@@ -54,7 +54,5 @@ std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
 /// The verdict over all rows of a claim and kind: refuted if one is, else not reproduced if one is,
 /// else undecided if one is, else assumed if one is, else reproduced.
 Verdict overall(std::span<const ClaimRow> rows);
-/// The same over the directions; empty if no row has one.
-std::optional<Verdict> overall_direction(std::span<const ClaimRow> rows);
 
 }  // namespace analysis

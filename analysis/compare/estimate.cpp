@@ -6,6 +6,8 @@
 #include <numeric>
 #include <vector>
 
+#include "analysis/text/text_table.hpp"
+
 namespace analysis {
 namespace {
 
@@ -114,6 +116,11 @@ void from_means(Ratio& ratio, const Samples& samples) {
 }
 
 }  // namespace
+
+std::string interval_text(const Interval& interval) {
+  if (std::isnan(interval.low)) return "-";
+  return four_digits(interval.low) + " .. " + four_digits(interval.high);
+}
 
 int seeds_of_next_round(int seeds, int most) {
   return std::min(most, seeds == 0 ? 3 : seeds + std::max(2, seeds / 2));

@@ -28,6 +28,9 @@ using BySeed = std::map<std::int64_t, double>;
 /// The figure of each repeat that has it.
 BySeed by_seed(std::span<const ConfiguredCell* const> repeats, std::string_view figure);
 
+/// "3.9 .. 4.1", or "-" of NaN.
+std::string interval_text(const Interval& interval);
+
 /// NaN without values; an interval of NaN below three.
 struct Estimate {
   double value = sweep::kNotObserved;

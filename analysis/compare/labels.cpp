@@ -12,7 +12,8 @@ namespace {
 bool add_setting(sweep::Alternative& meant, const std::string& setting) {
   const std::size_t equals = setting.find('=');
   if (equals == std::string::npos || equals == 0) return false;
-  const std::string key = "policy." + setting.substr(0, equals);
+  const std::string name = setting.substr(0, equals);
+  const std::string key = (name == "profile" ? "server." : "policy.") + name;
   try {
     meant.emplace_back(key, sweep::parse_value(setting.substr(equals + 1), key, ""));
   } catch (const sweep::SpecError&) {

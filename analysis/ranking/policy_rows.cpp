@@ -16,7 +16,10 @@ namespace {
 using Cells = std::vector<const ConfiguredCell*>;
 using Names = std::vector<std::string>;
 
-bool is_of_policy(const std::string& key) { return key.starts_with("policy."); }
+/// A server's profile takes the place of a policy, also where `sim` stands for the server.
+bool is_of_policy(const std::string& key) {
+  return key.starts_with("policy.") || key == "server.profile";
+}
 
 /// The keys in which cells of one GPU, policy and rate differ. Those of the policy tell variants
 /// apart, the others places.
@@ -32,23 +35,25 @@ struct Keys {
   }
 };
 
-std::string settings_text(const ConfiguredCell& cell, const Names& keys, std::string_view prefix) {
+/// `bare`: without the room of each key, "ttl_s=5" of policy.ttl_s.
+std::string settings_text(const ConfiguredCell& cell, const Names& keys, bool bare = false) {
   std::string text;
   for (const std::string& key : keys) {
     const auto value = cell.value(key);
     if (!value) continue;
-    text += (text.empty() ? "" : ", ") + key.substr(prefix.size()) + '=' + shown(value);
+    text += (text.empty() ? "" : ", ") + (bare ? key.substr(key.find('.') + 1) : key) + '=' +
+            shown(value);
   }
   return text;
 }
 
 Place place_of(const ConfiguredCell& cell, const Keys& keys) {
-  return {figures_kind(cell), shown(cell.value("gpu")), settings_text(cell, keys.place, ""),
-          settings_text(cell, keys.telling, "")};
+  return {figures_kind(cell), shown(cell.value("gpu")), settings_text(cell, keys.place),
+          settings_text(cell, keys.telling)};
 }
 
 std::string variant_text(const ConfiguredCell& cell, const Keys& keys) {
-  const std::string more = settings_text(cell, keys.variant, "policy.");
+  const std::string more = settings_text(cell, keys.variant, true);
   return variant_of(cell) + (more.empty() ? "" : " (" + more + ')');
 }
 
@@ -83,8 +88,7 @@ void add_workloads(Keys& keys, const Cells& cells) {
 /// Drops keys, the last first, as long as the same places differ.
 Names telling_of(const Cells& cells, const Keys& keys) {
   const auto text_of = [](const ConfiguredCell& cell, const Names& names) {
-    return figures_kind(cell) + '\n' + shown(cell.value("gpu")) + '\n' +
-           settings_text(cell, names, "");
+    return figures_kind(cell) + '\n' + shown(cell.value("gpu")) + '\n' + settings_text(cell, names);
   };
   std::map<std::string, const ConfiguredCell*> places;
   for (const ConfiguredCell* cell : cells) places.emplace(text_of(*cell, keys.place), cell);

@@ -6,7 +6,6 @@
 
 #include "analysis/compare/config.hpp"
 #include "analysis/report/access_charts.hpp"
-#include "analysis/report/cell_names.hpp"
 #include "analysis/report/panels.hpp"
 
 namespace analysis {
@@ -51,21 +50,6 @@ void collect_cells(Report& report, PanelSources& sources) {
       }
     }
   }
-}
-
-/// Where the number of each row comes from.
-std::vector<std::string> cells_of(std::span<const ClaimRow> rows, const PanelSources& sources) {
-  std::map<std::string, const PanelSource*> by_key;
-  for (const auto& [cell, source] : sources) by_key[cell->record->key] = &source;
-  std::vector<std::string> texts;
-  for (const ClaimRow& row : rows) {
-    NamedCells named;
-    for (const std::string& key : row.cells)
-      if (const auto known = by_key.find(key); known != by_key.end())
-        named[known->second->archive].insert(known->second->row);
-    texts.push_back(to_text(named));
-  }
-  return texts;
 }
 
 /// Takes the capacities of archives that have them. The loads and seeds of live agents would be a
@@ -129,7 +113,8 @@ Report make_report(const std::vector<std::string>& archives,
   report.regimes = regimes_of(rows, kAnswerFigure);
   report.answer = answer_of(rows);
   report.claims = run_claims(archives, "", profiles);
-  report.claim_cells = cells_of(report.claims.rows, sources);
+  for (const auto& [cell, source] : sources)
+    report.origins[cell->record->key] = {source.archive, source.row};
   report.studies = make_study_charts(report.readers, profiles);
   report.studies.insert(report.studies.begin(), capacities.begin(), capacities.end());
   report.accesses = make_access_charts(report.cells, sources, report.accesses_left_out);

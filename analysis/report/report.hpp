@@ -70,7 +70,7 @@ struct Report {
   std::vector<Chart> accesses;                 // of the first cells that logged them
   std::vector<std::string> accesses_left_out;  // why others have none
   ClaimReport claims;
-  std::vector<std::string> claim_cells;  // of each row of the claims, as ReportGroup::from
+  std::map<std::string, std::pair<std::string, int>> origins;  // archive and row, by a cell's key
   std::vector<Published> published;
   // The panels point into these.
   std::deque<sweep::ArchiveReader> readers;

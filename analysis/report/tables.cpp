@@ -2,17 +2,13 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
-#include <map>
-#include <set>
 
+#include "analysis/report/cell_names.hpp"
 #include "analysis/report/panel_charts.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {
-
-using Texts = std::vector<std::string>;
 
 std::string percent_text(double fraction) {
   return std::isnan(fraction) ? "-" : four_digits(std::round(fraction * 1000) / 10) + " %";
@@ -70,61 +66,6 @@ ReportTable regime_table(const Report& report, const std::string& kind) {
                                next_text(each), percent_text(ratio.value - 1),
                                interval_text({ratio.interval.low - 1, ratio.interval.high - 1}),
                                tail_text(each), std::to_string(each.repeats)});
-  }
-  return table;
-}
-
-/// "seeds-000: 41 undecided, 5 reproduced (87 checks of 29 claims)", most first.
-std::string verdicts_text(const std::string& set, std::span<const ClaimRow> rows) {
-  std::map<std::string_view, std::size_t> counts;
-  std::set<const Claim*> claims;
-  for (const ClaimRow& row : rows) {
-    ++counts[verdict_name(row.verdict)];
-    claims.insert(row.claim);
-  }
-  std::vector<std::pair<std::size_t, std::string_view>> ordered;
-  for (const auto& [name, count] : counts) ordered.emplace_back(count, name);
-  std::ranges::stable_sort(ordered, std::greater(), [](const auto& each) { return each.first; });
-  std::string text = set + ": ";
-  for (const auto& [count, name] : ordered)
-    text += (name == ordered.front().second ? "" : ", ") + std::to_string(count) + ' ' +
-            std::string(name);
-  return text + " (" + std::to_string(rows.size()) + " check" + (rows.size() == 1 ? "" : "s") +
-         " of " + std::to_string(claims.size()) + " claim" + (claims.size() == 1 ? ")" : "s)");
-}
-
-/// The claims of one set about figures of one kind.
-ReportTable claim_table(const Report& report, const std::string& kind, const std::string& set) {
-  std::vector<std::pair<const ClaimRow*, const std::string*>> rows;
-  std::vector<ClaimRow> own;
-  for (std::size_t i = 0; i < report.claims.rows.size(); ++i) {
-    const ClaimRow& row = report.claims.rows[i];
-    if (row.kind != kind || row.claim->set != set) continue;
-    rows.emplace_back(&row, &report.claim_cells[i]);
-    own.push_back(row);
-  }
-  std::ranges::stable_sort(rows, std::greater(), [](const auto& each) {
-    const double distance = distance_of(*each.first);
-    return std::isnan(distance) ? -1 : std::abs(distance);
-  });
-  ReportTable table{"claims", verdicts_text(set, own), kind.empty() ? "without results" : kind, {}};
-  table.grid.columns = {{"claim", "", false}, {"verdict", "", false}, {"off by", ""},
-                        {"ours", ""},         {"95 %", ""},           {"published", ""},
-                        {"claimed", ""},      {"repeats", ""}};
-  for (const auto& [row, cells] : rows) {
-    const std::string place = place_of(*row);
-    std::string verdict(verdict_name(row->verdict));
-    if (row->direction && *row->direction != row->verdict)
-      verdict += "\ndirection: " + std::string(verdict_name(*row->direction));
-    if (!row->reason.empty()) verdict += '\n' + row->reason;
-    table.grid.rows.push_back(
-        {row->claim->id + (place.empty() ? "" : " at " + place) + '\n' + row->claim->says +
-             " (compares " + (row->point->is_ratio ? "ratios of " : "") + row->claim->metric +
-             "; " + row->claim->source + ')',
-         verdict, distance_text(*row), four_digits(row->ours.value),
-         interval_text(row->ours.interval), four_digits(row->point->published),
-         limits_text(*row->point), std::to_string(row->ours.repeats)});
-    table.sources.push_back(*cells);
   }
   return table;
 }
@@ -221,15 +162,14 @@ std::vector<ReportTable> report_tables(const Report& report) {
   for (const PolicyTable& table : report.policies) tables.push_back(summary_of(table));
   for (const std::string& kind : kinds_of(report.panels))
     tables.push_back(regime_table(report, kind));
-  Texts judged, sets;  // modelled and measured numbers never share a table
-  for (const ClaimRow& row : report.claims.rows) {
-    add_once(judged, row.kind);
-    add_once(sets, row.claim->set);
-  }
-  for (const std::string& kind : judged) {
-    for (const std::string& set : sets) {
-      ReportTable table = claim_table(report, kind, set);
-      if (!table.grid.rows.empty()) tables.push_back(std::move(table));
+  for (ClaimTable& each : claim_tables(report.claims)) {
+    tables.push_back({"claims", each.set + ": " + each.verdicts, each.kind, std::move(each.grid)});
+    for (const ClaimRow& row : each.rows) {
+      NamedCells named;
+      for (const std::string& key : row.cells)
+        if (const auto known = report.origins.find(key); known != report.origins.end())
+          named[known->second.first].insert(known->second.second);
+      tables.back().sources.push_back(to_text(named));
     }
   }
   for (ReportTable& table : missing_tables(report)) tables.push_back(std::move(table));

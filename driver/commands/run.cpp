@@ -3,12 +3,13 @@
 #include <algorithm>
 #include <functional>
 #include <iostream>
+#include <map>
 #include <memory>
 #include <set>
 
-#include "analysis/compare/cell_summary.hpp"
 #include "analysis/ranking/answer.hpp"
 #include "analysis/ranking/coverage.hpp"
+#include "analysis/ranking/policy_table.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/capacity/until_decided.hpp"
 #include "driver/command_line/failure.hpp"
@@ -241,13 +242,35 @@ std::string kept_text(const OpenRun& run) {
   return analysis::kept_text(cells);
 }
 
-/// A row per cell, and how many have a result.
+/// Why cells have no result, a line for each reason.
+std::vector<std::string> reasons_of(std::span<const analysis::ConfiguredCell> cells) {
+  std::map<std::pair<std::string, std::string>, int> counts;  // by status and reason
+  for (const analysis::ConfiguredCell& cell : cells)
+    if (const auto status = cell.record->status;
+        status != sweep::CellStatus::ok && status != sweep::CellStatus::planned)
+      ++counts[{std::string(sweep::to_text(status)), cell.record->reason}];
+  std::vector<std::string> lines;
+  for (const auto& [why, count] : counts)
+    lines.push_back(why.first + ": " + std::to_string(count) +
+                    (count == 1 ? " cell: " : " cells: ") + why.second);
+  return lines;
+}
+
+/// The policies as `table` prints them, and how many cells have a result.
 void print_cells(const OpenRun& run) {
+  constexpr std::size_t kMost = 12;  // tables
   std::vector<analysis::ConfiguredCell> cells;
   for (std::size_t i = 0; i < run.plan.cells.size(); ++i)
     if (run.plan.cells[i].selected) cells.emplace_back(run.archive.cells()[i]);
+  const auto tables = analysis::policy_tables(analysis::arrange(analysis::with_results(cells)),
+                                              std::string(analysis::kAnswerFigure), {});
   std::cout << '\n';
-  analysis::print_summary(cells, std::cout);
+  if (!tables.empty())
+    print_policy_tables(std::span(tables).first(std::min(kMost, tables.size())),
+                        analysis::GridFormat::text, std::cout);
+  if (tables.size() > kMost)
+    std::cout << "and " << tables.size() - kMost << " more tables: see kvsweep table\n";
+  print_some(reasons_of(cells), "");
   const auto count = [&](sweep::CellStatus status) {
     return std::ranges::count(cells, status, [](const auto& cell) { return cell.record->status; });
   };

@@ -26,24 +26,22 @@ TEST_CASE("a task of srun that MPI does not see says that it runs alone") {
   CHECK_THAT(said("SLURM_STEP_NUM_TASKS", "1"), !Contains("tasks"));
 }
 
-TEST_CASE(
-    "run says first what it runs on, and ends with a row for each cell and which policy is best") {
+TEST_CASE("run says first what it runs on, and ends with the table and which policy is best") {
   const Outcome outcome = Program().run({"run", "tiny.toml"});
   INFO(outcome.err);
   REQUIRE(outcome.exit_code == 0);
   const auto lines = lines_of(outcome.out);
   CHECK(lines.front() == "tiny: 2 cells, backend sim (modelled, virtual time)");
-  CHECK_THAT(lines[2], Contains("jct_wall  jct_wall") && Contains("ttft  first_token"));
-  REQUIRE(lines.size() == 14);
-  CHECK_THAT(lines[4], StartsWith("   0  fcfs "));
-  CHECK_THAT(lines[5], StartsWith("   1  continuum "));
-  CHECK(lines[7] == "2 of 2 cells have a result");
-  CHECK(lines[9] ==
+  CHECK(lines[2] == "h100-80gb: jct_wall_mean_s [s], MODELLED (sim, measured)");
+  CHECK_THAT(lines[4], Contains("jps") && Contains("fcfs ") && Contains("continuum"));
+  REQUIRE(lines.size() == 22);
+  CHECK(lines[15] == "2 of 2 cells have a result");
+  CHECK(lines[17] ==
         "By mean job completion time; MODELLED (sim, measured); 1 seed, no intervals below three:");
-  CHECK_THAT(lines[10],
+  CHECK_THAT(lines[18],
              StartsWith("  h100-80gb: at 3 jobs/s continuum and fcfs tie (p99: TTFT 0.") &&
                  Contains("first token 0.") && Contains("JCT "));
-  CHECK_THAT(lines[11],
+  CHECK_THAT(lines[19],
              StartsWith("note: h100-80gb runs with cost-model constants of older kernels ("));
   CHECK(lines.back() == "Results: tiny.h5");
 }
@@ -105,7 +103,7 @@ policy = ["fcfs"]
 reason = "measured elsewhere"
 )";
 
-TEST_CASE("cells that cannot run stay in the summary with their reason") {
+TEST_CASE("a run ends with the reasons why cells have no result") {
   Program program;
   program.write("mixed.toml", kOneOfThreeRuns);
   const Outcome outcome = program.run({"run", "mixed.toml"});
@@ -235,7 +233,7 @@ evictions = )" + evictions + "\nevicted_job = 1\n");
   };
   const Outcome missed = expect("2");
   CHECK(missed.exit_code == 3);
-  CHECK_THAT(missed.out, Contains("failed  pair.toml:17:1: expect.evictions = 2, found 1"));
+  CHECK_THAT(missed.out, Contains("failed: 1 cell: pair.toml:17:1: expect.evictions = 2, found 1"));
   CHECK_THAT(missed.out, Contains("\n0 of 1 cells have a result\n"));
   CHECK_THAT(program.run({"status", "pair.h5"}).out, Contains("expect.evictions = 2, found 1"));
   const Outcome shown = expect("1");  // the failed one runs again

@@ -38,6 +38,20 @@ TEST_CASE("an axis of the policy makes variants that compete, any other axis mak
   CHECK(places[0].place.settings == "engine.block_size=16");
 }
 
+TEST_CASE("profiles of a server compete as policies do, also where sim stands for it") {
+  ArchivedCells archive;
+  add(archive, "fcfs", "server.profile", text("plain"), 40);
+  add(archive, "job_fcfs", "server.profile", text("jobs"), 20);
+  add(archive, "fcfs", "server.profile", text("second"), 30);
+  const auto cells = archive.cells();
+  const std::vector<RateRow> rows = arrange(analysis::with_results(cells));
+  REQUIRE(rows.size() == 1);
+  CHECK(rows[0].place.settings.empty());
+  REQUIRE(rows[0].policies.size() == 3);
+  CHECK(rows[0].find("fcfs (profile=plain)") != nullptr);
+  CHECK(rows[0].find("job_fcfs (profile=jobs)") != nullptr);
+}
+
 TEST_CASE("cells that differ in any key but the seed are not repeats of each other") {
   ArchivedCells archive;
   for (const int tokens : {2048, 8192})
