@@ -93,6 +93,20 @@ TEST_CASE("a first turn that has waited long enough is served whatever the room,
   CHECK(table.admitted() == "0 ");  // its next turn waits for room
 }
 
+TEST_CASE("a first turn that has waited long enough is no guest where there is room for it",
+          "[admission]") {
+  Table table({.rule = "working_set",
+               .pool_tokens = 1000,
+               .parameters = {{"pool_share", 1.0}, {"first_wait_s", 20.0}}});
+  for (int i = 0; i < 2; ++i) table.add(Phase::held, 300, 1);
+  for (Program& each : table.programs) each.since = kNow - std::chrono::seconds{20};
+  table.change();
+  CHECK(table.admitted() == "0 1 ");
+  for (Program& each : table.programs) each.phase = Phase::tool;
+  table.change();
+  CHECK(table.admitted() == "0 ");  // each 600 after one more turn: the other was a guest
+}
+
 TEST_CASE("thunder marks running programs only as far as contexts do not fit otherwise",
           "[admission]") {
   Table table({.rule = "thunder", .pool_tokens = 1000});

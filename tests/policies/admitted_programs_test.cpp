@@ -6,6 +6,19 @@ using support::operator+;
 
 namespace {
 
+/// Admits all, and notes the contexts of programs that end.
+class NotesEnds final : public policies::AdmissionRule {
+ public:
+  explicit NotesEnds(std::vector<int>& ends) : ends_(ends) {}
+  void on_change(policies::Programs programs, engine::Nanos) override {
+    for (policies::Program* each : programs) each->admitted = true;
+  }
+  void on_end(const policies::Program& program) override { ends_.push_back(program.tokens); }
+
+ private:
+  std::vector<int>& ends_;
+};
+
 /// One token a block, and the turns of jobs of 10 tokens a turn.
 struct Admitting : support::SchedulerWorld {
   explicit Admitting(const policies::AdmissionConfig& admission)
@@ -101,4 +114,29 @@ TEST_CASE("turns of subagents are never held back, and count for their program",
   for (engine::Request& each : requests) order->push(each);
   CHECK(order->size() == 2);
   CHECK(order->held_back() == 1);
+}
+
+TEST_CASE("a program ends with its own context where its subagent ended with it", "[admission]") {
+  std::vector<int> ends;
+  const auto order = policies::make_order(
+      {.admission = {.rule = "plugin",
+                     .given = [&] { return std::make_unique<NotesEnds>(ends); },
+                     .parameters = {{"shared_prefixes", "once"}}},
+       .block_size = 10});
+  std::deque<engine::Request> requests(2);
+  const std::vector<engine::TokenId> prompts[] = {support::tokens(60, 9) + support::tokens(20, 0),
+                                                  support::tokens(60, 9) + support::tokens(20, 1)};
+  for (std::uint32_t i = 0; i < 2; ++i) {
+    requests[i].id = engine::RequestId{i};
+    requests[i].spec.job = engine::JobId{i};
+    requests[i].spec.prompt = prompts[i];
+    requests[i].spec.last_turn = true;
+    engine::hash_full_blocks(requests[i], 10);
+  }
+  requests[1].spec.subagent_of = engine::JobId{0};
+  for (engine::Request& each : requests) order->push(each);
+  for (engine::Request& each : requests) order->remove(each);
+  order->on_turn_end(requests[1], engine::Nanos{1});
+  order->on_turn_end(requests[0], engine::Nanos{1});
+  CHECK(ends == std::vector<int>{80});
 }

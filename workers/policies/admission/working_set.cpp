@@ -55,21 +55,13 @@ class WorkingSet final : public AdmissionRule {
   }
 
   void on_change(Programs programs, Nanos now) override {
-    for (Program* p : programs) {
+    for (Program* p : programs)
       if (guests_.erase(p->root) > 0) p->admitted = false;  // its turn stays in the engine
-      if (!p->held() || p->turns > 1 || now - p->since < first_wait_) continue;
+    admit_in_order(programs);
+    for (Program* p : programs) {
+      if (!p->held() || p->admitted || p->turns > 1 || now - p->since < first_wait_) continue;
       p->admitted = true;
       guests_.insert(p->root);
-    }
-    const double growth = growth_per_turn(programs);
-    double expected = 0;
-    for (const Program* p : programs)
-      if (p->admitted || p->in_engine()) expected += need(*p, growth);
-    for (Program* p : programs) {
-      if (guests_.contains(p->root)) continue;
-      if (!p->held() || expected + need(*p, growth) > share_ * config_.pool_tokens) break;
-      p->admitted = true;
-      expected += need(*p, growth);
     }
     pause_last(programs);
   }
@@ -81,6 +73,19 @@ class WorkingSet final : public AdmissionRule {
   }
 
  private:
+  /// As far as there is room. None passes the first that has none.
+  void admit_in_order(Programs programs) const {
+    const double growth = growth_per_turn(programs);
+    double expected = 0;
+    for (const Program* p : programs)
+      if (p->admitted || p->in_engine()) expected += need(*p, growth);
+    for (Program* p : programs) {
+      if (!p->held() || expected + need(*p, growth) > share_ * config_.pool_tokens) return;
+      p->admitted = true;
+      expected += need(*p, growth);
+    }
+  }
+
   double need(const Program& program, double growth) const {
     if (told_) {
       const int told = config_.last_context(program.root);
