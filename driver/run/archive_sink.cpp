@@ -103,7 +103,6 @@ std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& 
 ArchiveSink::ArchiveSink(const Plan& plan, const std::string& profiles, sweep::Archive& archive,
                          const SpaceWait& with_space, ProgressLine& progress)
     : profiles_(profiles),
-      expected_(plan.spec.expected),
       level_(plan.record),
       archive_(archive),
       with_space_(with_space),
@@ -134,8 +133,7 @@ std::string ArchiveSink::config_of(const std::vector<int>& cells) {
   const std::string mark = archive_.marks().path(record_of(cells.front()).key);
   std::vector<worker::CellJob> jobs;
   for (const int cell : cells)
-    jobs.push_back(
-        {record_of(cell), cells_.at(cell)->cell.params, profiles_, mark, expected_, level_});
+    jobs.push_back({record_of(cell), cells_.at(cell)->cell.params, profiles_, mark, level_});
   return worker::encode_jobs(jobs);
 }
 

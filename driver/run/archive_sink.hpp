@@ -54,7 +54,6 @@ class ArchiveSink final : public FarmSink {
   std::string workers_;                      // the GPU and node of each, for /provenance
   worker::Host self_ = worker::detect_host();
   std::string profiles_;
-  std::vector<sweep::Expectation> expected_;  // what every result must satisfy
   sweep::RecordLevel level_;
   sweep::Archive& archive_;
   const SpaceWait& with_space_;

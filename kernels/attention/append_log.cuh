@@ -21,12 +21,11 @@ struct AppendLog {
 
 template <>
 struct KernelLog<RecordLog> : KernelSegments {
-  bool fences, prefilled;
+  bool prefilled;
 
   /// `row` is the row of the CTA's token; negative: none.
   __device__ KernelLog(const RecordLog& log, int row)
       : KernelSegments(log, AccessKernel::append),
-        fences(plan->fence_writes != 0),
         prefilled(row >= 0 && plan->prefilled[row] != 0) {}
 };
 
@@ -67,15 +66,10 @@ struct AppendLog<RecordLog> {
     const bool value = side >= op.shape.kv_heads;
     const int kv_head = value ? side - op.shape.kv_heads : side;
     if (item % pieces != 0 || !all.logs_head(kv_head)) return;
-    std::uint64_t until = issued;
-    if (all.fences) {
-      __threadfence();
-      until = segment.ticks();
-    }
     slots.kv_head = static_cast<std::uint8_t>(kv_head);
     const int before = logged_sides(side) - logged_sides(first_side(item, pieces));
     segment.store(turn + before, value ? AccessKind::write_value : AccessKind::write_key, slots,
-                  issued, until, all.prefilled);
+                  issued, issued, all.prefilled);
   }
   __device__ void close() { segment.close(); }
 

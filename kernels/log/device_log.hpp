@@ -31,7 +31,6 @@ struct AccessPlan {
   SegmentArray arrays[3];                           // by AccessKernel
   const std::uint8_t* prefilled = nullptr;          // [S] 1 for rows that are prefilled
   std::uint32_t heads[kMostLoggedHeads / 32] = {};  // one bit per key head: logged
-  std::uint32_t fence_writes = 0;
   std::uint16_t step = 0;
 };
 

@@ -1,14 +1,13 @@
 #include "kernels/reference/access_trace.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <limits>
 #include <utility>
 
 namespace kernels::reference {
 
-AccessTrace::AccessTrace(Time time, std::vector<bool> heads, bool fence_writes)
-    : time_(std::move(time)), heads_(std::move(heads)), fence_writes_(fence_writes) {}
+AccessTrace::AccessTrace(Time time, std::vector<bool> heads)
+    : time_(std::move(time)), heads_(std::move(heads)) {}
 
 void AccessTrace::begin_step(std::uint64_t step, AccessSegments& segments,
                              std::span<const std::uint8_t> prefilled) {
@@ -37,9 +36,7 @@ void AccessTrace::read(AccessKind kind, const Slots& slots, std::uint64_t issued
 }
 
 void AccessTrace::wrote(AccessKind kind, const Slots& slots, std::uint64_t issued) {
-  if (!fence_writes_) return add(kind, slots, issued, issued);
-  std::atomic_thread_fence(std::memory_order_seq_cst);
-  add(kind, slots, issued, now());
+  add(kind, slots, issued, issued);
 }
 
 void AccessTrace::add(AccessKind kind, const Slots& slots, std::uint64_t issued,

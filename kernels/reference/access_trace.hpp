@@ -25,9 +25,8 @@ class AccessTrace {
  public:
   using Time = std::function<std::uint64_t()>;
 
-  /// `heads[h]`: whether head h is logged. With `fence_writes` a write lasts until a fence behind
-  /// it completes, otherwise its duration is 0.
-  AccessTrace(Time time, std::vector<bool> heads, bool fence_writes);
+  /// `heads[h]`: whether head h is logged.
+  AccessTrace(Time time, std::vector<bool> heads);
 
   /// Logs what follows to `segments`. `prefilled[r]`: whether row r of the batch is prefilled. Both
   /// are borrowed.
@@ -49,7 +48,7 @@ class AccessTrace {
   };
   /// Logs a read that was issued at `issued` and has completed now.
   void read(AccessKind kind, const Slots& slots, std::uint64_t issued);
-  /// Logs a write that was issued at `issued`.
+  /// Logs a write that was issued at `issued`; its duration is 0.
   void wrote(AccessKind kind, const Slots& slots, std::uint64_t issued);
 
  private:
@@ -57,7 +56,6 @@ class AccessTrace {
 
   Time time_;
   std::vector<bool> heads_;
-  bool fence_writes_;
   AccessSegments* to_ = nullptr;
   std::uint16_t step_ = 0;
   std::span<const std::uint8_t> prefilled_;

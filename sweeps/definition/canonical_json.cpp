@@ -78,12 +78,6 @@ std::string object_of(const Map& members, const ValueOf& value_of, const PlaceOf
 
 }  // namespace
 
-std::string json_string(std::string_view text) {
-  std::string quoted;
-  append_string(quoted, text);
-  return quoted;
-}
-
 std::string canonical_json(const std::map<std::string, Value>& values) {
   return object_of(values, std::identity(), [](const Value&) { return std::string(); });
 }

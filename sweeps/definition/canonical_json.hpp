@@ -1,7 +1,6 @@
 #pragma once
 #include <map>
 #include <string>
-#include <string_view>
 
 #include "sweeps/definition/params.hpp"
 
@@ -14,8 +13,5 @@ namespace sweep {
 /// "-Infinity". Throws SpecError for a NaN, which equals nothing.
 std::string canonical_json(const std::map<std::string, Value>& values);
 std::string canonical_json(const ParamMap& params);
-
-/// `text` as a JSON string with its quotes.
-std::string json_string(std::string_view text);
 
 }  // namespace sweep

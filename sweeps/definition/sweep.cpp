@@ -34,7 +34,6 @@ class SpecParser {
     read_excludes();
     read_overrides();
     read_figures();
-    spec_.expected = expectations_of(section("expect"), spec_.path);
     read_tune();
     spec_.capacity = section("capacity");
     return std::move(spec_);

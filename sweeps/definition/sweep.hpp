@@ -4,7 +4,6 @@
 #include <string_view>
 #include <vector>
 
-#include "sweeps/definition/expectation.hpp"
 #include "sweeps/definition/figure.hpp"
 #include "sweeps/definition/params.hpp"
 #include "sweeps/definition/tune.hpp"
@@ -70,7 +69,6 @@ struct SweepSpec {
   std::vector<Exclude> excludes;
   std::vector<Include> includes;
   std::vector<Override> overrides;
-  std::vector<Expectation> expected;
   std::vector<FigureSpec> figures;
   std::optional<TuneSpec> tune;
   ParamMap capacity;  // the table [capacity], with its name in front: kvsweep capacity reads it

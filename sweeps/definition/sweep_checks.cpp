@@ -10,9 +10,8 @@ namespace sweep {
 namespace {
 
 /// Tables that are not base parameters.
-constexpr std::string_view kSections[] = {"schema",  "sweep",   "axes",     "repeat",
-                                          "include", "exclude", "override", "figure",
-                                          "expect",  "tune",    "capacity"};
+constexpr std::string_view kSections[] = {"schema",  "sweep",    "axes",   "repeat", "include",
+                                          "exclude", "override", "figure", "tune",   "capacity"};
 
 /// "numbers" hold together, whether written as integers or floats.
 std::string_view kind_of(const Value& value) {

@@ -26,7 +26,7 @@ namespace {
 
 /// Two or three sessions of one or two turns.
 struct TinyLoad {
-  std::string sessions, arrivals_s;
+  std::string sessions;
   Interleaving turns;  // in the order of the jobs
 };
 
@@ -48,9 +48,8 @@ TinyLoad tiny_load(Dice& dice) {
       made.push_back(std::move(written));
       load.turns.push_back(job);
     }
-    sessions.job("s" + std::to_string(job), made);
     arrival_s += 0.05 * dice.up_to(4);
-    load.arrivals_s += std::to_string(arrival_s) + "\n";
+    sessions.job("s" + std::to_string(job), made, ", \"arrival_s\": " + std::to_string(arrival_s));
   }
   load.sessions = sessions.str();
   return load;
@@ -60,8 +59,6 @@ Cell cell_of(const TinyLoad& load, const support::TempDir& folder, int requests,
   Cell cell;
   cell.without("jps").set("sim.cost_model", dice.any_of({"published", "kernels"}));
   cell.set("workload.kind", "trace").set("workload.path", folder.write("s.jsonl", load.sessions));
-  cell.set("workload.arrivals", "trace");
-  cell.set("workload.arrival_trace", folder.write("arrivals", load.arrivals_s));
   cell.set("engine.max_model_len", 2048).set("engine.kv_tokens", 16'384);
   cell.set("engine.max_num_seqs", requests);
   return cell.set("engine.max_num_batched_tokens", dice.any_of({64, 256, 2048}));
@@ -107,7 +104,7 @@ TEST_CASE("bound <= best order of whole turns one at a time, idling included <= 
     const support::TempDir folder;
     const TinyLoad load = tiny_load(dice);
     const Cell cell = cell_of(load, folder, 1, dice);
-    INFO(load.sessions << load.arrivals_s << sweep::canonical_json(cell.params()));
+    INFO(load.sessions << sweep::canonical_json(cell.params()));
     const double bound = bound_s(cell), best = best_of_all(cell, load.turns, Patience::waits);
     REQUIRE(bound * kBelow <= best);
     meet.bound += best < 1.05 * bound ? 1 : 0;
@@ -143,7 +140,7 @@ TEST_CASE("bound <= best priority order of turns, two at a time <= every order w
     const support::TempDir folder;
     const TinyLoad load = tiny_load(dice);
     const Cell cell = cell_of(load, folder, 2, dice);
-    INFO(load.sessions << load.arrivals_s << sweep::canonical_json(cell.params()));
+    INFO(load.sessions << sweep::canonical_json(cell.params()));
     const double bound = bound_s(cell), best = best_of_all(cell, load.turns, Patience::none);
     REQUIRE(bound * kBelow <= best);
     meet.bound += best < 1.05 * bound ? 1 : 0;

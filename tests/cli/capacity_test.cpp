@@ -273,7 +273,8 @@ TEST_CASE("any archive with three loads shows the front") {
 
 TEST_CASE("a row whose cells fail ends with exit code 3") {
   const Program program;
-  program.write("agents.toml", kAgents + "[expect]\nevictions = 1\n");
+  program.write("agents.toml", kAgents + support::kFailing);
+  program.write("fail", "");
   const Outcome found = search(program, {});
   INFO(found.err << found.out);
   CHECK(found.exit_code == 3);

@@ -53,4 +53,8 @@ kind = "swe_smith_like"
 jobs = 3
 )";
 
+/// A table [policy] of a sweep file, with which every cell fails once the file "fail" exists.
+inline const std::string kFailing =
+    "[policy]\norder = \"plugin\"\nplugin = \"" KVSWEEP_TEST_PLUGINS "/fails_beside.so\"\n";
+
 }  // namespace support

@@ -76,9 +76,9 @@ TEST_CASE("a run that asks for no level keeps results at any") {
 
 TEST_CASE("a cell that fails when it runs again for a higher level keeps the result that it has") {
   const Program program;
-  program.write("tiny.toml", kTinySweep);
+  program.write("tiny.toml", kTinySweep + support::kFailing);
   REQUIRE(run_tiny(program, {"--record", "jobs"}).exit_code == 0);
-  program.write("tiny.toml", kTinySweep + "[expect]\nevictions = 1\n");
+  program.write("fail", "");
   const Outcome again = run_tiny(program, {"--record", "all"});
   CHECK(again.exit_code == 3);
   CHECK_THAT(again.err, Contains("failed") && Contains("its result at the level jobs stays"));

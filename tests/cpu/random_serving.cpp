@@ -49,8 +49,8 @@ Serving random_serving(support::Dice& dice, model::DType kv_type,
   scheduler.max_num_batched_tokens = dice.any({6, 7, 8, 16, 33, 64, 256});
   scheduler.long_prefill_token_threshold = dice.any({0, 0, 1, 5, 16, 50});
   scheduler.reserve_full_sequence = dice.one_in(2);
-  serving.policy.order = dice.any(
-      {"fcfs", "job_fcfs", "job_fcfs", "attained_service", "srpt", "longest_prefix", "progress"});
+  serving.policy.order =
+      dice.any({"fcfs", "job_fcfs", "job_fcfs", "attained_service", "srpt", "longest_prefix"});
   serving.policy.block_size = kv.block_size;
   add_random_admission(dice, serving);
   serving.policy.retention = serving.policy.order == "fcfs" ? "free" : dice.any({"free", "pin"});

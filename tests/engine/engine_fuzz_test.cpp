@@ -167,8 +167,7 @@ TEST_CASE("the parts of every turn's time add up, and traces tell what happened"
   for_each_seed(2000, [](std::uint64_t seed) {
     const auto retained = seed % 2 == 0 ? Retained::pins : Retained::nothing;
     FuzzCase fuzz = make_fuzz_case(
-        seed,
-        {"fcfs", "priority", "job_fcfs", "attained_service", "srpt", "longest_prefix", "progress"},
+        seed, {"fcfs", "priority", "job_fcfs", "attained_service", "srpt", "longest_prefix"},
         retained);
     if (seed % 3 != 0) add_tier(fuzz, seed);
     if (seed % 6 == 0) add_connector(fuzz, seed);
@@ -184,8 +183,7 @@ TEST_CASE("the parts of every turn's time add up, and traces tell what happened"
 TEST_CASE("with steps in flight the parts of every turn's time add up as well", "[fuzz]") {
   for_each_seed(2000, [](std::uint64_t seed) {
     FuzzCase fuzz = make_fuzz_case(
-        seed,
-        {"fcfs", "priority", "job_fcfs", "attained_service", "srpt", "longest_prefix", "progress"},
+        seed, {"fcfs", "priority", "job_fcfs", "attained_service", "srpt", "longest_prefix"},
         seed % 2 == 0 ? Retained::pins : Retained::nothing);
     if (seed % 4 == 0) add_connector(fuzz, seed);
     if (seed % 4 == 1) add_tier(fuzz, seed);

@@ -225,8 +225,7 @@ TEST_CASE("with steps in flight pins and orders keep the invariants and compute 
           "[fuzz]") {
   const auto make = [](std::uint64_t seed) {
     FuzzCase fuzz = make_fuzz_case(
-        seed,
-        {"fcfs", "priority", "job_fcfs", "attained_service", "srpt", "longest_prefix", "progress"},
+        seed, {"fcfs", "priority", "job_fcfs", "attained_service", "srpt", "longest_prefix"},
         seed % 3 == 0 ? Retained::nothing : Retained::pins);
     if (seed % 4 == 0) add_admission(fuzz, seed);
     fuzz.config.async = true;
@@ -288,8 +287,7 @@ TEST_CASE("under every order and admission all jobs end, and what waits keeps th
   for_each_seed(2000, [&](std::uint64_t seed) {
     const auto retained = seed % 3 == 0 ? Retained::pins : Retained::nothing;
     FuzzCase fuzz = make_fuzz_case(
-        seed,
-        {"fcfs", "priority", "job_fcfs", "attained_service", "srpt", "longest_prefix", "progress"},
+        seed, {"fcfs", "priority", "job_fcfs", "attained_service", "srpt", "longest_prefix"},
         retained);
     if (seed % 4 == 0) add_tier(fuzz, seed);
     if (seed % 5 != 0) add_admission(fuzz, seed);

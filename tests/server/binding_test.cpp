@@ -271,20 +271,6 @@ TEST_CASE("priorities need a vLLM that heeds them, as far as its flags are seen"
   CHECK(refusal(url) == "accepted");
 }
 
-TEST_CASE("Continuum's fork is refused where it would see no job or no tool, with that reason") {
-  const support::TempDir folder;
-  ServerKeys fork = vllm("vllm --port {port} --scheduling-policy continuum");
-  CHECK_THAT(refusal(fork), Contains("fails every request without job_id"));
-  fork.set("server.request.job_id", "{job.id}");
-  CHECK_THAT(refusal(fork), Contains("fails every request without is_last_step"));
-  fork.set("server.request.is_last_step", "{turn.last}");
-  CHECK_THROWS_WITH(bind(fork), Contains("reads a turn's tool from the bash block"));
-  fork.set("server.chain", "forced");
-  fork.set("server.command",
-           "vllm --port {port} --scheduling-policy=continuum --logits-processors kvsweep_forced:F");
-  CHECK_THROWS_AS(bind(fork), worker::Infeasible);  // the jobs' answers are random tokens
-}
-
 TEST_CASE("an axis of dram_gib stays for the profiles that pass it on") {
   worker::Profiles profiles("sweeps");
   const sweep::KeyRules rules = worker::key_rules(profiles);

@@ -39,7 +39,6 @@ class IndexRanges {
 struct AccessLogOptions {
   IndexRanges layers = {}, heads = {}, steps = {};
   std::int64_t max_records = 20'000'000;  // logging stops before the step that would exceed it
-  bool fence_writes = false;  // time a fence after each write, which changes what is measured
   /// Judges a step's records beyond their number, and throws AccessMismatch; for tests.
   std::function<void(const ExpectedStep&, const AccessPattern&, const LoggedParts&,
                      std::span<const AccessSegment>)>

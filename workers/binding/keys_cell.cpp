@@ -78,10 +78,6 @@ std::vector<Key> rows_of_records() {
       {"record.access_max_records", Whole{1, std::int64_t{1} << 40, "records"}, value("20000000"),
        kWhereLogged, "Logging stops before the step that would exceed this number of records.",
        in_log<&Log::max_records>},
-      {"record.access_fence_writes", Flag{}, value("false"), kWhereLogged,
-       "Times a memory fence behind each write, so that durations of writes include reaching "
-       "memory; it slows what is measured.",
-       in_log<&Log::fence_writes>},
   };
 }
 

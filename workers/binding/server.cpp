@@ -301,7 +301,6 @@ BoundCell bind_server_cell(const sweep::ParamMap& cell, const std::string& docum
   reject_engine_keys(in, params);
   in.reject_unknown();
   require_priorities(in, *config.server);
-  require_visible_tools(in, config);
   BoundCell bound = bound_cell(in);
   bound.counting.insert(binder.used().begin(), binder.used().end());
   return bound;

@@ -29,10 +29,6 @@ void bind_steps(ParamBinder& in, server::ServerConfig& server);
 /// Throws sweep::SpecError for priorities that a vLLM started here would not heed.
 void require_priorities(const ParamBinder& in, const server::ServerConfig& server);
 
-/// Throws Infeasible for a server that Continuum's fork is (--scheduling-policy continuum) and that
-/// would see no tool, and sweep::SpecError where its requests lack what it cannot do without.
-void require_visible_tools(const ParamBinder& in, const ExperimentConfig& config);
-
 /// Throws sweep::SpecError, which shows no value, for a key of server.* that holds a password, a
 /// token or a key, and for a header whose value is not "env:VARIABLE".
 void refuse_secrets(const sweep::ParamMap& written);

@@ -1,6 +1,5 @@
 // server.match: the sizes of engine.* as flags of a server. server.steps: its scheduler as one. And
-// what vLLM's scheduling policies demand of requests: priority, and Continuum's fork, which pins KV
-// by what it reads from requests and answers.
+// what priorities demand of vLLM.
 #include <algorithm>
 #include <array>
 
@@ -82,10 +81,6 @@ bool has_flag(const std::string& flags, const std::string& flag) {
   return flags.find(' ' + flag + ' ') != std::string::npos;
 }
 
-bool has_policy(const std::vector<std::string>& command, const std::string& policy) {
-  return flags_in(command).find(" --scheduling-policy " + policy) != std::string::npos;
-}
-
 }  // namespace
 
 void bind_match(ParamBinder& in, ExperimentConfig& config) {
@@ -135,27 +130,11 @@ void bind_steps(ParamBinder& in, server::ServerConfig& server) {
 void require_priorities(const ParamBinder& in, const server::ServerConfig& server) {
   const std::string key = "server.request.priority";
   if (server.kind != Kind::vllm || !server.url.empty() || !in.has(key)) return;
-  if (has_policy(server.command, "priority") ||
-      flags_in(server.command).find(" --config ") != std::string::npos)
-    return;
+  const std::string flags = flags_in(server.command);
+  if (has_flag(flags, "--scheduling-policy priority") || has_flag(flags, "--config")) return;
   in.fail(key,
           "has no effect, or fails every request: vLLM heeds priorities with --scheduling-policy "
           "priority alone, which server.command lacks");
-}
-
-void require_visible_tools(const ParamBinder& in, const ExperimentConfig& config) {
-  const server::ServerConfig& server = *config.server;
-  if (server.kind != server::Kind::vllm || !has_policy(server.command, "continuum")) return;
-  for (const char* field : {"job_id", "is_last_step"})
-    if (!server.request.contains(field))
-      in.fail("server.command", "starts Continuum's fork, which fails every request without " +
-                                    std::string(field) +
-                                    ": give server.request job_id = \"{job.id}\" and "
-                                    "is_last_step = \"{turn.last}\"");
-  throw Infeasible(
-      "Continuum's fork reads a turn's tool from the bash block of the answer that it generates, "
-      "and no answer here holds one, since workloads have lengths and no texts: nothing would be "
-      "pinned");
 }
 
 }  // namespace worker

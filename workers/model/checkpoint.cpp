@@ -7,9 +7,9 @@
 #include <stdexcept>
 
 #include "sweeps/files/durable_file.hpp"
+#include "sweeps/files/sha256.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/model/convert.hpp"
-#include "workers/model/fingerprint.hpp"
 #include "workers/model/json_fields.hpp"
 #include "workers/model/safetensors.hpp"
 #include "workers/model/weights.hpp"
@@ -197,9 +197,11 @@ class Checkpoint : public WeightSource {
       for (const std::string& part : parameter.parts) {
         const StoredTensor& tensor = files_.need(part).tensor;
         text += part + ' ' + tensor.dtype + ' ' + shape_text(tensor.shape) + ' ' +
-                fingerprint(tensor.bytes) + '\n';
+                sweep::sha256_of(
+                    {reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()}) +
+                '\n';
       }
-    return "xxh64x2-" + fingerprint(text);
+    return sweep::sha256_of(text);
   }
 
   fs::path dir_;

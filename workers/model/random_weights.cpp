@@ -5,8 +5,8 @@
 #include <stdexcept>
 #include <unordered_map>
 
+#include "sweeps/files/sha256.hpp"
 #include "workers/model/convert.hpp"
-#include "workers/model/fingerprint.hpp"
 
 namespace model {
 namespace {
@@ -36,7 +36,7 @@ class RandomWeights : public WeightSource {
       dimensions += std::to_string(parameter.rows) + 'x' + std::to_string(parameter.cols) + ' ';
     }
     digest_ = "random-" + std::to_string(kRandomWeightsVersion) + "-seed-" + std::to_string(seed) +
-              (is_uniform() ? "-" : '-' + name() + '-') + fingerprint(dimensions);
+              (is_uniform() ? "-" : '-' + name() + '-') + sweep::sha256_of(dimensions);
   }
 
   std::string describe() const override {

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "sweeps/archive/shard.hpp"
-#include "sweeps/definition/expectation.hpp"
 #include "workers/cell/execution.hpp"
 #include "workers/rank/protocol.hpp"
 #include "workers/rank/worker_loop.hpp"
@@ -17,7 +16,6 @@ struct CellJob {
   sweep::ParamMap params;
   std::string profiles;                                // folder of the profiles
   std::string mark_path;                               // path of the note that the cell has started
-  std::vector<sweep::Expectation> expected = {};       // of the result
   sweep::RecordLevel level = sweep::RecordLevel::all;  // of what is stored
 };
 
@@ -26,9 +24,8 @@ std::string encode_jobs(const std::vector<CellJob>& jobs);
 std::vector<CellJob> decode_jobs(const std::string& text);
 
 /// Runs the jobs of a text, one after another, and returns the bytes of their shard. Binds the cell
-/// again: the cell fails when the worker sees other files than the driver, or when the result does
-/// not meet the expectations. While a cell runs, a fatal signal is recorded in its mark, which the
-/// cells of a text share.
+/// again: the cell fails when the worker sees other files than the driver. While a cell runs, a
+/// fatal signal is recorded in its mark, which the cells of a text share.
 RunCell make_cell_runner(const Hello& self, int rank,
                          std::shared_ptr<Executor> executor = std::make_shared<Executor>());
 

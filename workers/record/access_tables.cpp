@@ -67,12 +67,9 @@ sweep::Table kernel_table(const AccessLog& log) {
 }
 
 std::string summary(const AccessLog& log) {
-  std::string text = log.stopped_at() ? "stopped before step " + std::to_string(*log.stopped_at()) +
-                                            " by record.access_max_records"
-                                      : "holds every step asked for";
-  if (log.options().fence_writes)
-    text += "; a fence behind every write slows down what is measured";
-  return text;
+  return log.stopped_at() ? "stopped before step " + std::to_string(*log.stopped_at()) +
+                                " by record.access_max_records"
+                          : "holds every step asked for";
 }
 
 }  // namespace

@@ -148,25 +148,6 @@ TEST_CASE("repeats are checked") {
         "m.toml:3:10: repeat must be a table, written as [repeat], found the integer 3");
 }
 
-TEST_CASE("what results must show is no parameter of the cells") {
-  const SweepSpec spec = read("[expect]\nevicted_job = 1\nevictions = 0\n");
-  CHECK(spec.base.empty());
-  REQUIRE(spec.expected.size() == 2);
-  CHECK(spec.expected[0].what == "expect.evictions");
-  CHECK(spec.expected[0].value == 0);
-  CHECK(to_text(spec.expected[1].where) == "m.toml:4:1");
-  CHECK(read("").expected.empty());
-}
-
-TEST_CASE("what results must show is checked like the rest of the file") {
-  CHECK(complaint("[expect]\neviction = 1\n") ==
-        "m.toml:4:1: unknown key \"expect.eviction\" (did you mean \"expect.evictions\"?)");
-  CHECK(complaint("[expect]\nevictions = -1\n") ==
-        "m.toml:4:1: expect.evictions must be between 0 and 2147483647, found -1");
-  CHECK(complaint("[expect]\nevictions = true\n") ==
-        "m.toml:4:1: expect.evictions must be an integer, found the boolean true");
-}
-
 TEST_CASE("an exclude names axes, values that they have, and a reason") {
   const std::string axes = kAxes;
   CHECK(complaint(axes + "[[exclude]]\npolcy = \"fcfs\"\nreason = \"r\"\n") ==

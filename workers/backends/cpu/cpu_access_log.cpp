@@ -14,7 +14,7 @@ std::vector<bool> chosen_heads(const AccessLog& log) {
 CpuAccessLog::CpuAccessLog(const AccessLogOptions& options, const AccessPattern& pattern,
                            int layers, int num_blocks)
     : log_(options, pattern, layers, num_blocks),
-      trace_([this] { return time(); }, chosen_heads(log_), options.fence_writes),
+      trace_([this] { return time(); }, chosen_heads(log_)),
       ring_({}, [this](Buffer& buffer) { empty(buffer); }) {}
 
 kernels::reference::AccessTrace* CpuAccessLog::begin_step(const engine::StepPlan& plan) {

@@ -141,7 +141,6 @@ void GpuAccessLog::lay_out(Buffer& buffer, const engine::StepPlan& plan) {
   buffer.plan.prefilled = reinterpret_cast<const std::uint8_t*>(plan_.data() + kPlanBytes);
   for (const int head : log_.parts().heads)
     buffer.plan.heads[head / 32] |= 1u << static_cast<unsigned>(head % 32);
-  buffer.plan.fence_writes = log_.options().fence_writes ? 1 : 0;
   buffer.plan.step = static_cast<std::uint16_t>(plan.step);
 }
 

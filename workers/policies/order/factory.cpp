@@ -11,8 +11,7 @@
   TUNABLE(cache_ttl)                   \
   TUNABLE(attained_service)            \
   TUNABLE(srpt)                        \
-  TUNABLE(longest_prefix)              \
-  ORDER(progress)
+  TUNABLE(longest_prefix)
 
 namespace policies {
 
