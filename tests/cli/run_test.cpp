@@ -211,7 +211,7 @@ requests = "64+1"
 
 TEST_CASE("cells that fail are shown with their reason, and run again") {
   const Program program;
-  program.write("tiny.toml", kTinySweep + support::kFailing);
+  program.write("tiny.toml", support::kTinySweep + support::kFailing);
   program.write("fail", "");
   const Outcome failed = program.run({"run", "tiny.toml", "--archive", "a.h5"});
   CHECK(failed.exit_code == 3);
