@@ -160,15 +160,6 @@ class ColumnNames {
   std::vector<std::string> taken_;
 };
 
-template <class Name>
-void add_name(std::vector<Name>& names, const Name& name) {
-  if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-}
-
-std::vector<std::string> texts_of(const std::vector<SharedName>& names) {
-  return {names.begin(), names.end()};
-}
-
 // What a long_name begins with.
 constexpr const char *kAxis = "axis ", *kFigure = "figure ", *kNote = "note ";
 
@@ -246,43 +237,46 @@ void take_axis(const Column& column, std::size_t row, const std::string& axis, C
 
 // ---- figures and notes
 
-Column figure_column(Cells cells, SharedName figure, const std::string& name) {
-  Column column{name, "", kFigure + figure.text(), false, {}, {}};
-  std::vector<double> values;
-  values.reserve(cells.size());
-  for (const CellRecord& cell : cells) {
-    const Figure* found = find_named(cell.figures, figure);
-    values.push_back(found == nullptr ? kNotObserved : found->value);
-    if (found == nullptr) continue;
-    column.unit = found->unit;
-    column.is_volatile = found->is_volatile;
-  }
-  column.data = std::move(values);
-  return column;
+const std::vector<Figure>& parts_of(const CellRecord& cell, const Figure&) { return cell.figures; }
+const std::vector<Note>& parts_of(const CellRecord& cell, const Note&) { return cell.notes; }
+
+double value_of(const Figure* figure) { return figure == nullptr ? kNotObserved : figure->value; }
+std::string value_of(const Note* note) { return note == nullptr ? "" : note->text; }
+
+/// The part of the same name that is as volatile, which programs may say differently.
+template <class Part>
+const Part* find_kind(const std::vector<Part>& parts, const Part& kind) {
+  for (const Part& part : parts)
+    if (part.name == kind.name && part.is_volatile == kind.is_volatile) return &part;
+  return nullptr;
 }
 
-Column note_column(Cells cells, SharedName note, const std::string& name) {
-  Column column{name, "", kNote + note.text(), false, {}, {}};
-  std::vector<std::string> values;
-  values.reserve(cells.size());
-  for (const CellRecord& cell : cells) {
-    const Note* found = find_named(cell.notes, note);
-    values.push_back(found == nullptr ? "" : found->text);
-    if (found != nullptr) column.is_volatile = found->is_volatile;
-  }
-  column.data = std::move(values);
-  return column;
+/// One of each kind that a cell has.
+template <class Part>
+std::vector<Part> kinds_in(Cells cells) {
+  std::vector<Part> kinds;
+  for (const CellRecord& cell : cells)
+    for (const Part& part : parts_of(cell, Part()))
+      if (find_kind(kinds, part) == nullptr) kinds.push_back(part);
+  return kinds;
 }
 
-CellsTable named_columns(Cells cells) {
+template <class Part>
+Column part_column(Cells cells, const Part& kind, const std::string& name,
+                   const std::string& long_name) {
+  std::vector<decltype(value_of(&kind))> values;
+  values.reserve(cells.size());
+  for (const CellRecord& cell : cells)
+    values.push_back(value_of(find_kind(parts_of(cell, kind), kind)));
+  return {name, "", long_name, kind.is_volatile, {}, std::move(values)};
+}
+
+std::vector<std::string> axes_in(Cells cells) {
   std::vector<std::string> axes;
-  std::vector<SharedName> figures, notes;
-  for (const CellRecord& cell : cells) {
-    for (const auto& [axis, value] : cell.axes) add_name(axes, axis);
-    for (const Figure& figure : cell.figures) add_name(figures, figure.name);
-    for (const Note& note : cell.notes) add_name(notes, note.name);
-  }
-  return {{"cells", {}}, std::move(axes), texts_of(figures), texts_of(notes)};
+  for (const CellRecord& cell : cells)
+    for (const auto& [axis, value] : cell.axes)
+      if (std::ranges::find(axes, axis) == axes.end()) axes.push_back(axis);
+  return axes;
 }
 
 }  // namespace
@@ -308,19 +302,20 @@ CellRecord without_outcome(const CellRecord& cell) {
 }
 
 CellsTable to_cells_table(Cells cells) {
-  CellsTable result = named_columns(cells);
-  result.table = members_table(cells);
+  CellsTable result{members_table(cells), axes_in(cells), {}, {}};
   std::vector<Column>& columns = result.table.columns;
   add_ranges(cells, columns);
   ColumnNames names;
-  for (const std::string& axis : result.axes) {
+  for (const std::string& axis : result.axes)
     columns.push_back(axis_column(cells, axis, names.axis(axis)));
+  for (const Figure& figure : kinds_in<Figure>(cells)) {
+    const std::string& name = result.figures.emplace_back(figure.name);
+    columns.push_back(part_column(cells, figure, names.figure(name), kFigure + name));
+    columns.back().unit = figure.unit;
   }
-  for (const std::string& figure : result.figures) {
-    columns.push_back(figure_column(cells, figure, names.figure(figure)));
-  }
-  for (const std::string& note : result.notes) {
-    columns.push_back(note_column(cells, note, names.note(note)));
+  for (const Note& note : kinds_in<Note>(cells)) {
+    const std::string& name = result.notes.emplace_back(note.name);
+    columns.push_back(part_column(cells, note, names.note(name), kNote + name));
   }
   return result;
 }

@@ -87,7 +87,7 @@ struct CellsTable {
 };
 
 /// A column for every axis, figure and note that any of the cells has; NaN or empty in cells that
-/// lack it.
+/// lack it. A figure or note that is volatile in some cells alone has two.
 CellsTable to_cells_table(std::span<const CellRecord> cells);
 /// The columns of a table by what their `long_name` says they are of.
 CellsTable as_cells_table(Table table);

@@ -6,7 +6,7 @@
 
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/files/durable_file.hpp"
-#include "sweeps/hdf5/h5.hpp"
+#include "sweeps/hdf5/packed_tables.hpp"
 
 namespace sweep {
 
@@ -15,6 +15,8 @@ template <class Read>
 auto reading(const std::string& file, const Read& read) {
   try {
     return read();
+  } catch (const NewerTables& error) {
+    throw ArchiveIncompatible(file + " " + error.what());
   } catch (const H5Error& error) {
     throw ArchiveDamaged(file + " is damaged: " + error.what());
   } catch (const TableError& error) {

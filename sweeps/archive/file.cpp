@@ -1,21 +1,18 @@
 #include "sweeps/archive/file.hpp"
 
 #include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/names.hpp"
-#include "sweeps/archive/shard.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/hdf5/earlier.hpp"
 #include "sweeps/hdf5/h5_table.hpp"
 
 namespace sweep {
 namespace {
 
-constexpr const char* kFooter = "footer";
-constexpr const char* kGeneration = "generation";
 constexpr const char* kCellsDigest = "cells_sha256";
 
 std::int64_t count_status(const std::vector<CellRecord>& cells, CellStatus status) {
@@ -46,49 +43,18 @@ void write_cells(hid_t file, const CellsTable& cells) {
   group.close_checked("close the table cells");
 }
 
-/// A row of the footer.
-struct TableRows {
-  char table[16];
-  std::int64_t rows;
-};
-
-void write_footer(hid_t file, const Table& cells, std::int64_t generation,
-                  const std::vector<SpareTable>& tables) {
-  const Column name{"table", "", "", false, {}, std::vector<std::string>()},
-      number{"rows", "", "", false, {}, std::vector<std::int64_t>()};
-  const H5Type row(H5Tcreate(H5T_COMPOUND, sizeof(TableRows)), "make the type of a row");
-  h5_check(H5Tinsert(row.get(), "table", 0, stored_type(name, sizeof TableRows::table).get()),
-           "make the type of a row");
-  h5_check(H5Tinsert(row.get(), "rows", offsetof(TableRows, rows), stored_type(number, 8).get()),
-           "make the type of a row");
-  std::vector<TableRows> rows;
-  for (const SpareTable& table : tables)
-    table.described.name.copy(rows.emplace_back(TableRows{{}, table.rows}).table,
-                              sizeof TableRows::table);
-  H5Dataset footer = write_dataset(file, kFooter, row.get(), {rows.size()}, rows.data());
-  write_attribute(footer.get(), kCellsDigest, table_digest(cells));
-  write_attribute(footer.get(), kGeneration, generation);
-  footer.close_checked("close the footer");
+/// Of /cells. Programs before schema 2.2 wrote it to a footer.
+std::string cells_digest_in(hid_t file) {
+  if (has_attribute(file, kCellsDigest)) return read_text_attribute(file, kCellsDigest);
+  const H5Dataset footer(H5Dopen2(file, "footer", H5P_DEFAULT), "open the footer");
+  return read_text_attribute(footer.get(), kCellsDigest);
 }
 
-/// Compares the lengths of all tables with the footer and the cells' ranges. Throws H5Error.
-void check_rows(const OpenArchive& archive) {
-  const Table footer = read_rows(archive.file.get(), kFooter);
-  const auto& names = footer.values<std::string>("table");
-  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
-    const std::string table(kCellTables[i]);
-    const std::int64_t stored = archive.tables.rows(i);
-    const auto told = static_cast<std::size_t>(std::ranges::find(names, table) - names.begin());
-    if (stored != (told < names.size() ? footer.values<std::int64_t>("rows")[told] : 0)) {
-      throw H5Error("the table " + table + " has " + std::to_string(stored) +
-                    " rows, which is not what the footer says");
-    }
-    for (const CellRecord& cell : archive.index.cells) {
-      const RowRange& range = cell.rows[i];
-      if (range.offset >= 0 && range.rows >= 0 && range.rows <= stored - range.offset) continue;
-      throw H5Error("cell " + std::to_string(cell.index) + " has rows beyond the table " + table);
-    }
-  }
+CellTables tables_in(hid_t file, int threads) {
+  return CellTables([&](const std::string& name) -> std::optional<StoredTable> {
+    if (!has_object(file, name)) return std::nullopt;
+    return stored_table(file, name, threads);
+  });
 }
 
 /// Throws ArchiveIncompatible with both numbers when the major is newer than this program's.
@@ -109,13 +75,10 @@ ArchiveIndex index_in(hid_t file, const std::string& path) {
                 read_text_attribute(file, "tool_version")};
   if (read_text_attribute(file, "spec_sha256") != sha256_of(index.head.spec_text))
     throw H5Error("the sweep file in it does not have the SHA-256 beside it");
-  const H5Dataset footer(H5Dopen2(file, kFooter, H5P_DEFAULT), "open the footer");
-  if (has_attribute(footer.get(), kGeneration))  // schema minors below 3 have none
-    index.generation = read_integer_attribute(footer.get(), kGeneration);
-  index.cells_digest = read_text_attribute(footer.get(), kCellsDigest);
+  index.cells_digest = cells_digest_in(file);
   Table cells = read_table(file, "cells");
   if (index.cells_digest != table_digest(cells))
-    throw H5Error("the table cells does not have the digest in the footer");
+    throw H5Error("the table cells does not have the digest beside it");
   index.cells = to_records(as_cells_table(std::move(cells)));
   index.provenance = read_table(file, "provenance");
   return index;
@@ -133,7 +96,7 @@ void check_is_hdf5(const std::string& path) {
 
 }  // namespace
 
-void write_index(hid_t file, const ArchiveIndex& index, const std::vector<SpareTable>& tables) {
+void write_index(hid_t file, const ArchiveIndex& index) {
   write_head(file, index);
   H5Group spec = create_group(file, "spec");
   write_text(spec.get(), "toml", index.head.spec_text);
@@ -141,17 +104,15 @@ void write_index(hid_t file, const ArchiveIndex& index, const std::vector<SpareT
   const CellsTable cells = to_cells_table(index.cells);
   write_cells(file, cells);
   write_table(file, index.provenance);
-  write_footer(file, cells.table, index.generation, tables);
+  write_attribute(file, kCellsDigest, table_digest(cells.table));
 }
 
 OpenArchive open_archive_file(const std::string& path, int threads) {
   check_is_hdf5(path);
   return reading(path, [&] {
     H5File file = open_h5(path);
-    ArchiveContents contents{index_in(file.get(), path), CellTables(file.get(), threads)};
-    OpenArchive archive{std::move(contents), std::move(file)};
-    check_rows(archive);
-    return archive;
+    ArchiveContents contents{index_in(file.get(), path), tables_in(file.get(), threads)};
+    return OpenArchive{std::move(contents), std::move(file)};
   });
 }
 

@@ -8,17 +8,15 @@
 
 namespace sweep {
 
-/// Writes the index to a new file that has these tables. The footer, which is written last, repeats
-/// their rows and has the digest of /cells.
-void write_index(hid_t file, const ArchiveIndex& index, const std::vector<SpareTable>& tables);
+/// Writes the index to a new file.
+void write_index(hid_t file, const ArchiveIndex& index);
 
 struct OpenArchive : ArchiveContents {
   H5File file;
 };
 
-/// Opens an archive for reading and checks its index: the digest, the footer, the lengths of all
-/// tables and the cells' ranges in them. `threads` unpack tables. Throws ArchiveDamaged or
-/// ArchiveIncompatible.
+/// Opens an archive for reading and checks its index by the digest of /cells. `threads` unpack
+/// tables. Throws ArchiveDamaged or ArchiveIncompatible.
 OpenArchive open_archive_file(const std::string& path, int threads = 1);
 /// Also throws ArchiveDamaged unless the file has its spare copy, whole.
 OpenArchive open_whole_archive(const std::string& path, int threads = 1);

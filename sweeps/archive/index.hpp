@@ -20,7 +20,6 @@ struct ArchiveIndex {
   ArchiveHead head;
   std::vector<CellRecord> cells;          // in plan order
   Table provenance = {"provenance", {}};  // one row per run of the driver, texts
-  std::int64_t generation = 0;            // increases with each file that replaces the archive
   std::string cells_digest{};             // of /cells in the file, which may lack later outcomes
 };
 

@@ -76,7 +76,7 @@ ShardContents ArchiveReader::load(int row) {
   const std::string key = cells().at(at).key;
   if (in_shard_[at]) {
     try {
-      return read_shard(shard_path(path_, key), key);
+      return ShardReader(shard_path(path_, key)).load(key);
     } catch (const FileError& error) {
       if (error.error_number != ENOENT) throw;
       open();  // the shard was merged; the row is the same unless the plan changed

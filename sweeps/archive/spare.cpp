@@ -31,8 +31,7 @@ Table head_table(const ArchiveIndex& index) {
           {plain("sweep_name", Texts{index.head.sweep_name}),
            plain("spec_text", Texts{index.head.spec_text}),
            plain("created_utc", Texts{index.head.created_utc}),
-           plain("tool_version", Texts{index.head.tool_version}),
-           plain("generation", Numbers{index.generation})}};
+           plain("tool_version", Texts{index.head.tool_version})}};
 }
 
 /// Sizes of all tables, widths of all columns, and what identifies all chunks, one table's after
@@ -56,7 +55,7 @@ std::vector<Table> layout_tables(const std::vector<SpareTable>& tables) {
 }
 
 /// Those of a spare copy of schema 2.0, which has a row for each column.
-std::vector<SpareTable> earlier_spare_tables(PackedTables& spare) {
+std::vector<SpareTable> earlier_spare_tables(const PackedTables& spare) {
   const Table columns = spare.read("columns"), sums = spare.read("chunks");
   std::vector<SpareTable> tables;
   std::size_t next = 0;
@@ -83,14 +82,14 @@ std::vector<SpareTable> earlier_spare_tables(PackedTables& spare) {
 }
 
 /// The inverse. Throws TableError or std::out_of_range.
-std::vector<SpareTable> spare_tables(PackedTables& spare) {
-  if (spare.has("columns")) return earlier_spare_tables(spare);
+std::vector<SpareTable> spare_tables(const PackedTables& spare) {
+  if (spare.find("columns")) return earlier_spare_tables(spare);
   const Table sizes = spare.read("sizes"), widths = spare.read("widths"),
               chunks = spare.read("chunks");
   std::vector<SpareTable> tables;
   std::size_t column = 0, chunk = 0;
   for (const std::string_view name : kCellTables) {
-    if (!spare.has(std::string(name))) continue;
+    if (!spare.find(std::string(name))) continue;
     const auto size = [&](const char* of) {
       return sizes.values<std::int64_t>(of).at(tables.size());
     };
@@ -107,14 +106,13 @@ std::vector<SpareTable> spare_tables(PackedTables& spare) {
   return tables;
 }
 
-ArchiveIndex index_in(PackedTables& spare) {
+ArchiveIndex index_in(const PackedTables& spare) {
   const Table head = spare.read("head");
   const auto text = [&head](const char* column) { return head.values<std::string>(column).at(0); };
   ArchiveIndex index;
   index.head = {text("sweep_name"), text("spec_text"), text("created_utc"), text("tool_version")};
-  index.generation = head.values<std::int64_t>("generation").at(0);
   index.cells = to_records(as_cells_table(spare.read("cells")));
-  if (spare.has("provenance")) index.provenance = spare.read("provenance");
+  if (spare.find("provenance")) index.provenance = spare.read("provenance");
   return index;
 }
 
@@ -159,7 +157,7 @@ class ChunkFinder {
 
 using ArchiveBytes = std::shared_ptr<const std::string>;
 
-/// A table whose chunks are where they were found.
+/// A table with its chunks where they were found.
 StoredTable found_table(const SpareTable& table, const ChunkFinder& finder,
                         const ArchiveBytes& archive) {
   std::vector<StoredColumn> columns;
@@ -221,7 +219,7 @@ ArchiveContents read_spare(std::string archive_bytes) {
   const auto archive = std::make_shared<const std::string>(std::move(archive_bytes));
   std::optional<std::string> bytes = untwofold(*archive);
   if (!bytes) throw H5Error("there is no spare copy");
-  PackedTables spare(std::move(*bytes), "the spare copy");
+  const PackedTables spare(std::move(*bytes), "the spare copy");
   const std::vector<SpareTable> tables = spare_tables(spare);
   ChunkFinder finder(*archive);
   for (const SpareTable& table : tables)
@@ -229,9 +227,12 @@ ArchiveContents read_spare(std::string archive_bytes) {
       for (const ChunkSum& chunk : chunks)
         if (chunk.bytes > 0) finder.want(chunk);
   finder.look();
-  std::vector<StoredTable> found;
-  for (const SpareTable& table : tables) found.push_back(found_table(table, finder, archive));
-  return {index_in(spare), CellTables(std::move(found))};
+  return {index_in(spare), CellTables([&](const std::string& name) -> std::optional<StoredTable> {
+            const auto named = [](const SpareTable& table) { return table.described.name; };
+            const auto found = std::ranges::find(tables, name, named);
+            if (found == tables.end()) return std::nullopt;
+            return found_table(*found, finder, archive);
+          })};
 }
 
 }  // namespace sweep

@@ -1,10 +1,5 @@
 #include "sweeps/archive/tables.hpp"
 
-#include <algorithm>
-#include <utility>
-
-#include "sweeps/hdf5/h5_table.hpp"
-
 namespace sweep {
 
 namespace {
@@ -12,25 +7,15 @@ namespace {
 std::size_t first_of(RowRange range) { return static_cast<std::size_t>(range.offset); }
 std::size_t count_of(RowRange range) { return static_cast<std::size_t>(range.rows); }
 
-std::vector<StoredTable> tables_in(hid_t file, int threads) {
-  std::vector<StoredTable> tables;
-  for (const std::string_view table : kCellTables)
-    if (has_object(file, std::string(table)))
-      tables.push_back(stored_table(file, std::string(table), threads));
-  return tables;
-}
-
 }  // namespace
 
-CellTables::CellTables(std::vector<StoredTable> stored) {
-  auto next = stored.begin();
-  for (const std::string_view table : kCellTables)
-    tables_.push_back(next != stored.end() && next->name() == table
-                          ? std::move(*next++)
-                          : StoredTable(std::string(table)));
+CellTables::CellTables(
+    const std::function<std::optional<StoredTable>(const std::string& table)>& find) {
+  for (const std::string_view table : kCellTables) {
+    const std::string name(table);
+    tables_.push_back(find(name).value_or(StoredTable(name)));
+  }
 }
-
-CellTables::CellTables(std::int64_t file, int threads) : CellTables(tables_in(file, threads)) {}
 
 std::int64_t CellTables::rows(std::size_t table) const {
   return static_cast<std::int64_t>(tables_[table].rows());

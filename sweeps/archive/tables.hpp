@@ -1,10 +1,11 @@
 #pragma once
 // Tables of an archive, read by ranges of rows.
+#include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
-#include "sweeps/archive/cells_table.hpp"
-#include "sweeps/archive/shard.hpp"
+#include "sweeps/archive/contents.hpp"
 #include "sweeps/hdf5/stored_table.hpp"
 
 namespace sweep {
@@ -14,11 +15,10 @@ namespace sweep {
 /// ascending order cost one pass over the file.
 class CellTables {
  public:
-  /// Those of `stored`, in the order of kCellTables.
-  explicit CellTables(std::vector<StoredTable> stored);
-  /// Those of a file of HDF5, whose chunks `threads` unpack. `file` is an identifier of it. Throws
-  /// H5Error when the columns of a table differ in length.
-  explicit CellTables(std::int64_t file, int threads = 1);
+  CellTables() = default;
+  /// Those that `find` finds.
+  explicit CellTables(
+      const std::function<std::optional<StoredTable>(const std::string& table)>& find);
   std::int64_t rows(std::size_t table) const;
   /// Compares every chunk with its checksum. Throws H5Error.
   void check() const;

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "sweeps/archive/file.hpp"
-#include "sweeps/archive/shard.hpp"
 #include "sweeps/archive/spare.hpp"
 #include "sweeps/files/parallel.hpp"
 #include "sweeps/hdf5/h5_table.hpp"
@@ -45,7 +44,7 @@ class TableWriter {
   TableWriter(hid_t file, const Table& schema, int threads);
   /// Appends the rows of a cell; returns where they will be. Adds columns that the table lacks;
   /// fills columns that `rows` lacks with NaN, 0 or empty texts. Throws H5Error when the types of a
-  /// column differ.
+  /// column differ, or whether it is volatile.
   RowRange append(const Table& rows, std::int32_t cell);
   /// Writes the buffered rows, closes the table and describes it. Must be the last call.
   SpareTable finish();
@@ -103,6 +102,9 @@ RowRange TableWriter::append(const Table& rows, std::int32_t cell) {
   for (const Column& column : rows.columns) {
     Column& to = find_or_add(column);
     to.enum_names = longer_of(to.enum_names, column.enum_names, column.name);
+    if (to.is_volatile != column.is_volatile && !holds_nothing(column.data))
+      throw H5Error("the column " + name_ + "/" + column.name +
+                    " is volatile in one of two cells alone, as programs of two versions say");
   }
   for (std::int64_t first = 0; first < range.rows;) {
     const std::int64_t count = std::min(range.rows - first, kFlushRows - pending_rows_);
@@ -216,7 +218,7 @@ void write_archive(const std::string& path, ArchiveIndex& index,
   std::vector<SpareTable> tables;
   for (TableWriter& writer : writers)
     if (SpareTable table = writer.finish(); table.rows > 0) tables.push_back(std::move(table));
-  write_index(file.get(), index, tables);
+  write_index(file.get(), index);
   file.close_checked("close " + path);
   append_spare(path, index, tables);
 }

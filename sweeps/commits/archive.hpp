@@ -57,13 +57,13 @@ struct ArchiveOptions {
 /// and renames it over the old one, so the archive is a closed file that any HDF5 program can read
 /// at every instant, and depends only on its cells, not on when and where they ran.
 ///
-/// The order of writes. 1. A worker forms a shard in memory and reads it back; the driver checks
-/// its SHA-256. 2. A commit syncs a temporary file, renames it to "<key>.h5" and syncs the folder;
-/// only then is the cell reported as stored. 3. A merge writes a temporary file, the footer last
-/// and the spare copy behind it, opens it again and compares index, chunks, spare copy and the rows
-/// of each cell with their digests. 4. The file at `path` must still be the one that this process
-/// left there. 5. It gets a second name, which is renamed to "<path>.prev"; the temporary file is
-/// synced and renamed to `path`; the folder is synced. 6. Only then are the shards removed.
+/// The order of writes. 1. A worker forms a shard in memory; the driver checks its SHA-256. 2. A
+/// commit syncs a temporary file, renames it to "<key>.h5" and syncs the folder; only then is the
+/// cell reported as stored. 3. A merge writes a temporary file, the spare copy last, opens it again
+/// and compares index, chunks, spare copy and the rows of each cell with their digests. 4. The file
+/// at `path` must still be the one that this process left there. 5. It gets a second name, which is
+/// renamed to "<path>.prev"; the temporary file is synced and renamed to `path`; the folder is
+/// synced. 6. Only then are the shards removed.
 class Archive {
  public:
   /// Opens or creates the archive of this plan; symbolic links in `path` are followed. Merges the

@@ -41,7 +41,6 @@ void Archive::replace(int threads) {
   };
   check_is_ours();
   const std::string temporary = temporary_name(in_folder("archive"));
-  ++index_.generation;
   try {
     const std::string digest = form(temporary, threads);
     check_is_ours();
@@ -49,7 +48,6 @@ void Archive::replace(int threads) {
     index_.cells_digest = digest;
   } catch (...) {
     discard(temporary);
-    --index_.generation;
     throw;
   }
   file_.look();
@@ -86,8 +84,7 @@ void Archive::write(const std::string& temporary, int threads) {
   std::map<std::string_view, const CellRecord*> stored;  // what the archive has
   if (file_.is_there()) {
     old = open_whole_archive(path_, threads);
-    if (old->index.generation != index_.generation - 1 ||
-        old->index.cells_digest != index_.cells_digest)
+    if (old->index.cells_digest != index_.cells_digest)
       throw ArchiveIncompatible(path_ + " is not the archive that this run left there");
     for (const CellRecord& cell : old->index.cells) stored.emplace(cell.key, &cell);
   }

@@ -83,12 +83,8 @@ void Archive::adopt(ArchiveIndex found) {
     ++merged_;
   }
   index_.head.created_utc = found.head.created_utc;
-  index_.generation = found.generation;
   index_.cells_digest = found.cells_digest;
   index_.provenance = std::move(found.provenance);
-  if (same_rows) return;
-  replace();
-  index_changed_ = false;
 }
 
 /// Adds a row for a result of a cell that the plan lacks.

@@ -34,6 +34,14 @@ hid_t number_type(const ColumnData& data) {
   return types[data.index()];
 }
 
+/// Stored type of one value: little-endian, as in memory. Texts are padded with zero bytes to
+/// `width`.
+H5Type stored_type(const Column& column, std::size_t width) {
+  if (!column.enum_names.empty()) return enum_type(column.enum_names);
+  if (std::holds_alternative<std::vector<std::string>>(column.data)) return fixed_text_type(width);
+  return {H5Tcopy(number_type(column.data)), "copy a type"};
+}
+
 /// No values, of the type that this stored one is read as.
 ColumnData data_of(hid_t type, const std::string& name) {
   const H5T_class_t kind = H5Tget_class(type);
@@ -60,10 +68,9 @@ std::vector<std::string> enum_names_of(hid_t type) {
   return names;
 }
 
-H5Properties chunked_layout(const std::vector<hsize_t>& chunk) {
+H5Properties chunked_layout(hsize_t rows) {
   H5Properties layout(H5Pcreate(H5P_DATASET_CREATE), "make dataset properties");
-  h5_check(H5Pset_chunk(layout.get(), static_cast<int>(chunk.size()), chunk.data()),
-           "set the chunk size");
+  h5_check(H5Pset_chunk(layout.get(), 1, &rows), "set the chunk size");
   h5_check(H5Pset_shuffle(layout.get()), "set the shuffle filter");
   h5_check(H5Pset_deflate(layout.get(), kGzipLevel), "set the gzip filter");
   h5_check(H5Pset_fletcher32(layout.get()), "set the checksum filter");
@@ -107,12 +114,6 @@ StoredChunk read_chunk(hid_t dataset, const hsize_t* offset, const std::string& 
 
 }  // namespace
 
-H5Type stored_type(const Column& column, std::size_t width) {
-  if (!column.enum_names.empty()) return enum_type(column.enum_names);
-  if (std::holds_alternative<std::vector<std::string>>(column.data)) return fixed_text_type(width);
-  return {H5Tcopy(number_type(column.data)), "copy a type"};
-}
-
 Column description_of(hid_t type, const std::string& name) {
   return {name, "", "", false, enum_names_of(type), data_of(type, name)};
 }
@@ -122,7 +123,7 @@ H5Dataset create_column(hid_t group, const Column& column, std::size_t width, hs
   const hsize_t most = grows ? H5S_UNLIMITED : rows;
   const H5Type type = stored_type(column, width);
   const H5Space space(H5Screate_simple(1, &rows, &most), "make a space of rows");
-  const H5Properties layout = chunked_layout({chunk});
+  const H5Properties layout = chunked_layout(chunk);
   if (std::holds_alternative<std::vector<double>>(column.data)) {
     const double nothing = std::numeric_limits<double>::quiet_NaN();
     h5_check(H5Pset_fill_value(layout.get(), H5T_NATIVE_DOUBLE, &nothing), "set the fill value");
@@ -162,24 +163,6 @@ StoredColumn stored_column(hid_t table, const std::string& name) {
   stored.column.long_name = read_text_attribute(dataset->get(), "long_name");
   stored.column.is_volatile = has_attribute(dataset->get(), "volatile");
   return stored;
-}
-
-H5Dataset write_dataset(hid_t group, const std::string& name, hid_t type,
-                        const std::vector<hsize_t>& size, const void* values) {
-  constexpr hsize_t kMostRows = 1024;
-  std::vector<hsize_t> chunk = size;
-  chunk[0] = std::min(chunk[0], kMostRows);
-  const H5Properties layout =
-      size[0] > 0 ? chunked_layout(chunk)
-                  : H5Properties(H5Pcreate(H5P_DATASET_CREATE), "make dataset properties");
-  const H5Space space(H5Screate_simple(static_cast<int>(size.size()), size.data(), nullptr),
-                      "make the space of " + name);
-  H5Dataset dataset(
-      H5Dcreate2(group, name.c_str(), type, space.get(), H5P_DEFAULT, layout.get(), H5P_DEFAULT),
-      "create " + name);
-  if (size[0] > 0)
-    h5_check(H5Dwrite(dataset.get(), type, H5S_ALL, H5S_ALL, H5P_DEFAULT, values), "write " + name);
-  return dataset;
 }
 
 hsize_t rows_of(hid_t dataset) {

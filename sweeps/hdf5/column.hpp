@@ -12,9 +12,6 @@ namespace sweep {
 /// Rows per chunk of a growing table.
 inline constexpr hsize_t kChunkRows = 16384;
 
-/// Stored type of one value: little-endian, as in memory. Texts are padded with zero bytes to
-/// `width`.
-H5Type stored_type(const Column& column, std::size_t width);
 /// A column with values of this stored type, without rows. Throws H5Error if no table has such.
 Column description_of(hid_t type, const std::string& name);
 
@@ -27,13 +24,9 @@ H5Dataset create_column(hid_t group, const Column& column, std::size_t width, hs
 void write_chunk(hid_t dataset, hsize_t row, const StoredChunk& chunk, const std::string& name);
 /// Sets the number of rows; new rows read as NaN, 0 or an empty text.
 void resize(hid_t dataset, hsize_t rows);
-/// A column of a table, whose file must stay open. Throws H5Error, also if the dataset has other
+/// A column of a table in a file that must stay open. Throws H5Error, also if the dataset has other
 /// filters than create_column()'s.
 StoredColumn stored_column(hid_t table, const std::string& name);
-
-/// Writes a dataset of one or two dimensions through the same filters of HDF5's own.
-H5Dataset write_dataset(hid_t group, const std::string& name, hid_t type,
-                        const std::vector<hsize_t>& size, const void* values);
 
 hsize_t rows_of(hid_t dataset);
 

@@ -39,8 +39,7 @@ herr_t keep_name(hid_t, const char* name, const H5L_info_t*, void* names) {
   return 0;
 }
 
-}  // namespace
-
+/// A dataset of rows.
 Table read_rows(hid_t parent, const std::string& name) {
   const H5Dataset dataset(H5Dopen2(parent, name.c_str(), H5P_DEFAULT), "open the table " + name);
   const H5Type type(H5Dget_type(dataset.get()), "get the type of the table " + name);
@@ -74,6 +73,8 @@ Table read_rows(hid_t parent, const std::string& name) {
   }
   return table;
 }
+
+}  // namespace
 
 std::vector<Table> earlier_tables(std::string_view bytes, const std::string& name) {
   const H5File file = open_h5_bytes(bytes, name);

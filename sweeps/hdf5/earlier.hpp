@@ -1,6 +1,5 @@
 #pragma once
-// What programs before schema 2.1 wrote: tables as datasets of rows in files of HDF5. The footer of
-// an archive is one still.
+// What programs before schema 2.1 wrote in shards: tables as datasets of rows in a file of HDF5.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -9,10 +8,7 @@
 
 namespace sweep {
 
-/// A dataset of rows. Throws H5Error.
-Table read_rows(hid_t parent, const std::string& name);
-
-/// All of them in the bytes of a file; `name` is for messages.
+/// The tables in the bytes of such a file; `name` is for messages. Throws H5Error.
 std::vector<Table> earlier_tables(std::string_view bytes, const std::string& name);
 
 }  // namespace sweep

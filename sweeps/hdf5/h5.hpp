@@ -64,8 +64,8 @@ void silence_h5();
 /// a temporary name and read only after it is closed, and some file systems refuse locks.
 H5Properties h5_access();
 
-/// Creates a file in the format of HDF5 1.10, whose descriptions and indices of chunks have
-/// checksums. Throws H5Error when the path exists.
+/// Creates a file in the format of HDF5 1.10, which has checksums of descriptions and indices of
+/// chunks. Throws H5Error when the path exists.
 /// Close it with close_checked(), which also fails while an object in the file is open.
 H5File create_h5(const std::string& path);
 /// Opens an existing file for reading.

@@ -12,7 +12,8 @@
 namespace sweep {
 namespace {
 
-constexpr std::string_view kMark = "kvsweep tables\n";
+// The mark, its version and a line end. Programs of schemas 2.0 and 2.1 wrote no version.
+constexpr std::string_view kMark = "kvsweep tables", kVersion = " 1\n", kUnnumbered = "\n";
 // Bytes to those that they deflate to; zlib's limit is 1032.
 constexpr std::uint64_t kMostRatio = 1100;
 
@@ -64,8 +65,9 @@ void add_column(const Column& column, std::string& description, std::string& chu
   }
 }
 
-/// A column whose chunks are the next ones.
-StoredColumn described_column(Fields& description, Fields& chunks) {
+/// A column, of which the chunks are the next ones in `bytes`.
+StoredColumn described_column(Fields& description, Fields& chunks,
+                              const std::shared_ptr<const std::string>& bytes) {
   StoredColumn stored;
   Column& column = stored.column;
   for (std::string* text : {&column.name, &column.unit, &column.long_name})
@@ -87,10 +89,22 @@ StoredColumn described_column(Fields& description, Fields& chunks) {
     if (stored.width > kMostRatio * places.back().size() / stored.chunk_rows)
       throw H5Error("a chunk of the column " + column.name + " is too small for its rows");
   }
-  stored.fetch = [places = std::move(places)](std::size_t chunk) {
+  stored.fetch = [bytes, places = std::move(places)](std::size_t chunk) {
     return StoredChunk(places[chunk].begin(), places[chunk].end());
   };
   return stored;
+}
+
+/// What is behind the mark; empty if there is none.
+std::string_view behind_mark(std::string_view bytes) {
+  if (!bytes.starts_with(kMark)) return {};
+  const std::string_view rest = bytes.substr(kMark.size());
+  for (const std::string_view version : {kVersion, kUnnumbered})
+    if (rest.starts_with(version)) return rest.substr(version.size());
+  constexpr std::size_t kMost = 20;
+  throw NewerTables("has tables of version" +
+                    std::string(rest.substr(0, std::min(kMost, rest.find('\n')))) +
+                    ", and this program reads version 1; a newer kvsweep wrote it");
 }
 
 /// Of the file of an earlier program.
@@ -122,17 +136,17 @@ std::string pack_tables(std::span<const Table* const> tables) {
   }
   std::vector<unsigned char> deflated(largest_deflated(description.size()));
   deflated.resize(deflate_to(deflated, description));
-  std::string bytes(kMark);
+  std::string bytes = std::string(kMark) += kVersion;
   add_number(bytes, deflated.size());
   add_number(bytes, description.size());
   bytes.append(deflated.begin(), deflated.end());
   return bytes += chunks;
 }
 
-PackedTables::PackedTables(std::string bytes, const std::string& name, int threads)
-    : bytes_(std::move(bytes)) {
-  if (!bytes_.starts_with(kMark)) bytes_ = repacked(bytes_, name);
-  Fields chunks(std::string_view(bytes_).substr(kMark.size()));
+PackedTables::PackedTables(std::string bytes, const std::string& name, int threads) {
+  if (!bytes.starts_with(kMark)) bytes = repacked(bytes, name);
+  bytes_ = std::make_shared<const std::string>(std::move(bytes));
+  Fields chunks(behind_mark(*bytes_));
   const std::uint64_t deflated = chunks.number(), size = chunks.number();
   const std::string_view packed = chunks.take(deflated);
   std::string description(std::min<std::uint64_t>(size, kMostRatio * deflated), '\0');
@@ -143,15 +157,20 @@ PackedTables::PackedTables(std::string bytes, const std::string& name, int threa
     const std::string table = fields.text();
     std::vector<StoredColumn> columns;
     for (std::uint64_t left = fields.number(); left > 0; --left)
-      columns.push_back(described_column(fields, chunks));
+      columns.push_back(described_column(fields, chunks, bytes_));
     tables_.emplace(table, StoredTable(table, std::move(columns), threads));
   }
 }
 
-StoredTable& PackedTables::at(const std::string& table) {
+std::optional<StoredTable> PackedTables::find(const std::string& table) const {
   const auto found = tables_.find(table);
-  if (found == tables_.end()) throw H5Error("it has no table " + table);
-  return found->second;
+  return found != tables_.end() ? std::optional(found->second) : std::nullopt;
+}
+
+Table PackedTables::read(const std::string& table) const {
+  std::optional<StoredTable> found = find(table);
+  if (!found) throw H5Error("it has no table " + table);
+  return found->read();
 }
 
 }  // namespace sweep

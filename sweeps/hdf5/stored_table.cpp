@@ -124,7 +124,7 @@ void StoredTable::check() const {
       const StoredChunk found = stored.fetch(row / stored.chunk_rows);
       if (!found.empty() && !has_fletcher32(found))
         throw H5Error("the column " + name_ + "/" + stored.column.name +
-                      " is not whole: a chunk does not have its checksum");
+                      " is not whole: the checksum of a chunk is wrong");
     }
   }
 }
@@ -174,7 +174,7 @@ Column StoredTable::values(Source& source, const std::vector<StoredChunk>& chunk
         shuffled = unpack_shuffled(found, stored.chunk_rows * stored.width);
       if (!shuffled)
         throw H5Error("cannot read the column " + name_ + "/" + stored.column.name +
-                      ": a chunk does not have its checksum");
+                      ": the checksum of a chunk is wrong");
       source.shuffled = std::move(*shuffled);
       source.chunk = chunk;
     }

@@ -42,8 +42,8 @@ std::vector<StoredChunk> pack_chunks(const Column& column, std::size_t rows, std
 void append_stored(ColumnData& to, std::size_t count, std::size_t width,
                    const std::function<void(char*)>& fill);
 
-/// A table whose chunks are read when their rows are. Ranges of rows in ascending order cost one
-/// pass over the chunks, which `threads` unpack.
+/// A table of which the chunks are read when their rows are. Ranges of rows in ascending order cost
+/// one pass over the chunks, which `threads` unpack.
 class StoredTable {
  public:
   /// Throws H5Error when the columns differ in length. Without columns it has no rows.

@@ -21,7 +21,7 @@ void check_shards(const std::string& archive, const std::vector<CellRecord>& cel
   for (const CellRecord& cell : cells) {
     if (!std::binary_search(names.begin(), names.end(), cell.key + ".h5")) continue;
     try {
-      static_cast<void>(read_shard(shard_path(path, cell.key), cell.key));
+      static_cast<void>(ShardReader(shard_path(path, cell.key)).load(cell.key));
     } catch (const ArchiveError& error) {
       problems.push_back(error.what());
     }

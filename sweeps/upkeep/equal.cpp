@@ -65,7 +65,7 @@ std::string difference(const std::string& cell, const Table& a, const Table& b) 
   return "";
 }
 
-/// The columns that say what was asked and answered, of tables whose rows are jobs and turns.
+/// The columns that say what was asked and answered, of the tables of jobs and turns.
 std::span<const std::string_view> asked_columns(const std::string& table) {
   static constexpr std::array<std::string_view, 3> kJobs = {"job", "id", "n_turns"};
   static constexpr std::array<std::string_view, 9> kTurns = {

@@ -66,29 +66,23 @@ void write_new_archive(const std::string& target, ArchiveIndex index,
                        const ContentsOf& contents_of) {
   const std::string temporary = temporary_name(target);
   try {
-    std::optional<ShardContents> contents;
-    write_archive(temporary, index, [&](CellRecord& cell) -> RowsOfCell {
-      contents = contents_of(cell);
-      if (!contents && cell.has_run()) cell = without_outcome(cell);
-      if (!contents) return {};
-      for (std::size_t i = 0; i < kCellTables.size(); ++i)
-        cell.rows[i] = {0, static_cast<std::int64_t>(contents->tables()[i]->rows())};
-      return [&](std::size_t table) { return std::move(*contents->tables()[table]); };
+    writing(target, [&] {
+      std::optional<ShardContents> contents;
+      write_archive(temporary, index, [&](CellRecord& cell) -> RowsOfCell {
+        contents = contents_of(cell);
+        if (!contents && cell.has_run()) cell = without_outcome(cell);
+        if (!contents) return {};
+        for (std::size_t i = 0; i < kCellTables.size(); ++i)
+          cell.rows[i] = {0, static_cast<std::int64_t>(contents->tables()[i]->rows())};
+        return [&](std::size_t table) { return std::move(*contents->tables()[table]); };
+      });
+      verify_archive_file(temporary, index);
+      FileOps files;
+      publish_new(files, temporary, target);
     });
-    verify_archive_file(temporary, index);
-    FileOps files;
-    publish_new(files, temporary, target);
-  } catch (const ReadFailed&) {
+  } catch (const ArchiveNoSpace& error) {
     discard(temporary);
-    throw;
-  } catch (const H5Error& error) {
-    discard(temporary);
-    throw ArchiveWriteFailed("cannot write " + target + ": " + error.what());
-  } catch (const FileError& error) {
-    discard(temporary);
-    const std::string text = "cannot write " + target + ": " + error.what();
-    if (is_denied(error.error_number)) throw ArchiveDenied(text);
-    throw ArchiveWriteFailed(text);
+    throw ArchiveWriteFailed(error.what());  // nothing here waits for space
   } catch (...) {
     discard(temporary);
     throw;

@@ -19,7 +19,7 @@ void forget_level(CellRecord& cell);
 /// The digest of the cell's figures, notes and tables of this level.
 std::string digest_at(ShardContents cell, RecordLevel level);
 
-/// The tables of a cell, whose record it may change; empty for a cell without an outcome.
+/// The tables of a cell; it may change the record. Empty for a cell without an outcome.
 using ContentsOf = std::function<std::optional<ShardContents>(CellRecord& cell)>;
 
 /// Writes a complete archive under a name that must not exist. The file is read back before it gets

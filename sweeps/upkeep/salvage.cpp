@@ -34,15 +34,21 @@ auto unless_damaged(Read read) -> std::optional<decltype(read())> {
     return read();
   } catch (const H5Error&) {
   } catch (const TableError&) {
-  } catch (const ArchiveError&) {
+  } catch (const ArchiveDamaged&) {
   } catch (const std::out_of_range&) {  // of a spare copy that is too short
   }
   return std::nullopt;
 }
 
-/// What an archive holds, by its spare copy or, if that is lost, by HDF5.
+/// What an archive holds: by HDF5 if it is whole, else by its spare copy and, if that is lost, by
+/// what HDF5 can still read.
 std::optional<ArchiveContents> contents_of(const std::string& path) {
-  auto contents = unless_damaged([&] { return read_spare(file_bytes(path)); });
+  auto contents = unless_damaged([&] {
+    ArchiveContents whole = open_whole_archive(path);
+    whole.tables.check();
+    return whole;
+  });
+  if (!contents) contents = unless_damaged([&] { return read_spare(file_bytes(path)); });
   if (contents) return contents;
   return unless_damaged([&] { return ArchiveContents(open_archive_file(path)); });
 }
@@ -56,7 +62,8 @@ struct Candidate {
   /// The cell with its rows, if they match its digest.
   std::optional<ShardContents> whole() const {
     return unless_damaged([this] {
-      if (archive == nullptr) return read_shard(source + "/" + record->key + ".h5", record->key);
+      if (archive == nullptr)
+        return ShardReader(source + "/" + record->key + ".h5").load(record->key);
       ShardContents contents = archive->tables.load(*record);
       if (content_digest(*record, std::as_const(contents).tables()) != record->digest)
         throw H5Error("the rows of a cell do not have its digest");
@@ -186,13 +193,7 @@ Salvage salvage_archive(const std::string& archive, const std::string& target) {
   // A live driver moves results from shards into the archive; they could be missed in both.
   const std::optional<LiveDriver> driver = live_driver(path);
   if (driver && driver->is_certain) throw ArchiveInUse(path, driver->holder);
-  Salvage salvage;
-  try {
-    writing(target, [&] { salvage = salvage_into(path, target); });
-  } catch (const ArchiveNoSpace& error) {
-    throw ArchiveWriteFailed(error.what());  // a salvage does not wait for space
-  }
-  return salvage;
+  return salvage_into(path, target);
 }
 
 }  // namespace sweep

@@ -57,7 +57,7 @@ std::string shard() {
 
 bool shard_of(std::string_view bytes) {
   return accepted<sweep::ArchiveError>(
-      "the shard", [&] { sweep::shard_records(std::string(bytes), "the shard"); });
+      "the shard", [&] { sweep::ShardReader(std::string(bytes), "the shard"); });
 }
 
 /// With the trailer that the bytes ask for: they reach the reader of tables.
@@ -66,7 +66,7 @@ bool repaired(std::string_view bytes) {
   const std::string body(bytes);
   const std::string& path =
       kFile.holding(body + "\nkvsweep shard sha256 " + sweep::sha256_of(body) + '\n');
-  return accepted<sweep::ArchiveError>(path, [&] { sweep::read_shard(path, kKey); });
+  return accepted<sweep::ArchiveError>(path, [&] { sweep::ShardReader(path).load(kKey); });
 }
 
 }  // namespace

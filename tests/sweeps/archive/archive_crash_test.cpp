@@ -30,7 +30,7 @@ using Attempts = std::vector<std::vector<int>>;
 const Attempts kAlone = {{2}, {0}, {1}}, kTogether = {{0, 2}, {1}};
 
 /// What a run does: marks, commits, a merge on the way, the final merge. `acknowledged` is told of
-/// each cell whose commit has returned. Returns what was done before it.
+/// each cell when its commit has returned. Returns what was done before it.
 std::vector<int> run(ArchiveWorld& world, const Attempts& attempts,
                      const std::function<void(int)>& acknowledged) {
   Archive& archive = world.open();

@@ -81,7 +81,7 @@ TEST_CASE("an archive with other results is not taken for the one that a run lef
     each->run_all({0});
   }
   world.commit(1);
-  std::string bytes = file_bytes(other.path());  // of the same generation
+  std::string bytes = file_bytes(other.path());
   REQUIRE(bytes.size() <= fs::file_size(world.path()));
   bytes.resize(fs::file_size(world.path()));
   std::ofstream(world.path(), std::ios::binary) << bytes;  // in the same file
@@ -217,24 +217,6 @@ TEST_CASE("starting afresh sets the archive, what it was before and its shards a
   CHECK(results_in(world.path() + ".old1") == 3);  // its shard included
   CHECK(results_in(world.path() + ".old1.prev") == 1);
   CHECK_FALSE(fs::exists(world.path() + ".prev"));
-}
-
-TEST_CASE("each file that an archive has been counts on", "[archive]") {
-  const auto generation = [](const std::string& path) {
-    const H5File file = open_h5(path);
-    const H5Dataset footer(H5Dopen2(file.get(), "footer", H5P_DEFAULT), "open the footer");
-    return read_integer_attribute(footer.get(), "generation");
-  };
-  ArchiveWorld world(2);
-  world.open();
-  CHECK(generation(world.path()) == 1);
-  world.commit(0);
-  world.archive().merge();
-  CHECK(generation(world.path()) == 2);
-  world.commit(1);
-  world.archive().merge();
-  CHECK(generation(world.path()) == 3);
-  CHECK(generation(world.path() + ".prev") == 2);
 }
 
 TEST_CASE("temporary names do not repeat, and a file that is there is not replaced by a new one",

@@ -24,7 +24,7 @@ using Catch::Matchers::Contains;
 
 namespace {
 
-/// Has no space for files whose name has `full` in it, nor, if `cramped`, for more than a shard.
+/// Has no space for files with `full` in their name, nor, if `cramped`, for more than a shard.
 class FullDisk : public FileOps {
  public:
   std::string full;
@@ -170,7 +170,7 @@ TEST_CASE("a driver's heartbeat is visible to other processes", "[archive]") {
   CHECK(std::abs(std::difftime(std::time(nullptr), live_driver(world.path())->heard)) < 60);
 }
 
-TEST_CASE("a mark whose process id another process has now is of a dead one", "[archive]") {
+TEST_CASE("a mark with a process id that another process has now is of a dead one", "[archive]") {
   RunMark mark;
   mark.host = "here";
   mark.pid = ::getpid();

@@ -149,7 +149,7 @@ TEST_CASE(
   CHECK(check_archive(once.path()).empty());
 }
 
-TEST_CASE("a shard of megabytes, whose tables are read one at a time, loses no row in the merge",
+TEST_CASE("a shard of megabytes, read a table at a time, loses no row in the merge",
           "[archive]") {
   ArchiveWorld world(1);
   world.options.cores = 3;
@@ -347,9 +347,9 @@ TEST_CASE("an archive that is no archive of this sweep and program is refused an
     std::filesystem::resize_file(world.path(), std::filesystem::file_size(world.path()) / 2);
     expected = "is damaged";
   }
-  SECTION("no footer") {
+  SECTION("no digest of the cells") {
     H5File file = open_h5_for_writing(world.path());
-    remove_object(file.get(), "footer");
+    h5_check(H5Adelete(file.get(), "cells_sha256"), "remove the digest");
     file.close_checked("close");
     expected = "is damaged: cannot open the footer";
   }
@@ -359,7 +359,7 @@ TEST_CASE("an archive that is no archive of this sweep and program is refused an
     write_table(file.get(),
                 Table{"jobs", {{"cell", "", "", false, {}, std::vector<std::int32_t>{0}}}});
     file.close_checked("close");
-    expected = "the table jobs has 1 rows, which is not what the footer says";
+    expected = "it has no spare copy at its end";
   }
   const std::string before = sha256_of_file(world.path());
   CHECK_THAT(error_of<ArchiveError>([&] { world.open(); }), Contains(expected));
@@ -420,7 +420,7 @@ TEST_CASE("a table gains the columns and names that a newer program adds to a ce
   CHECK(reader.load_table(0, "steps").column("stop_reason").enum_names.back() == "novel");
 }
 
-TEST_CASE("a reader goes on with a cell whose shard is merged while it reads", "[archive]") {
+TEST_CASE("a reader goes on with a cell when its shard is merged while it reads", "[archive]") {
   ArchiveWorld world(2);
   world.open();
   world.commit(0);

@@ -10,7 +10,7 @@
 #include "sweeps/hdf5/h5.hpp"
 #include "tests/support/shared.hpp"
 
-/// Cells whose results follow from their number, and an archive of them in a folder of its own.
+/// Cells with results that follow from their number, and an archive of them in a folder of its own.
 class ArchiveWorld {
  public:
   explicit ArchiveWorld(int cells, int steps_per_cell = 20);

@@ -1,4 +1,4 @@
-// Archives whose index is whole while a chunk of a table is not.
+// Archives with a whole index and a damaged chunk of a table.
 #include <fcntl.h>
 #include <sys/file.h>
 #include <unistd.h>

@@ -70,9 +70,10 @@ void age_archive(const std::string& path) {
   write_attribute(group.get(), "axes", parts[0]);
   write_attribute(group.get(), "figures", parts[1]);
   write_attribute(group.get(), "notes", parts[2]);
+  h5_check(H5Adelete(file.get(), "cells_sha256"), "remove the digest");
+  write_text(file.get(), "footer", "");
   const H5Dataset footer(H5Dopen2(file.get(), "footer", H5P_DEFAULT), "open the footer");
-  replace_attribute(footer.get(), "cells_sha256", table_digest(cells));
-  h5_check(H5Adelete(footer.get(), "generation"), "remove generation");
+  write_attribute(footer.get(), "cells_sha256", table_digest(cells));
 }
 
 std::string bytes_of(const std::string& path) {
@@ -156,7 +157,7 @@ TEST_CASE("what a killed program of schema 2.0 left beside an archive is taken i
   std::filesystem::create_directory(path + ".d");
   std::ofstream(shard, std::ios::binary) << kept("kept-shard-2.0.h5.zlib", 29'930);
   std::ofstream(path + ".d/x.prov", std::ios::binary) << kept("kept-2.0.prov.zlib", 2'170);
-  const ShardContents found = read_shard(shard, key);
+  const ShardContents found = ShardReader(shard).load(key);
   CHECK(found.result.steps.rows() > 0);
   CHECK(content_digest(found.record, found.tables()) == found.record.digest);
   FileOps files;
@@ -165,6 +166,22 @@ TEST_CASE("what a killed program of schema 2.0 left beside an archive is taken i
   ArchiveReader reader(path);
   CHECK(reader.load(0).record.digest == found.record.digest);
   CHECK(reader.provenance().rows() == 1);
+}
+
+TEST_CASE("an archive of schema 2.0 is read, and salvaged by its spare copy if HDF5 cannot read it",
+          "[archive][salvage]") {
+  std::string bytes = kept("kept-2.0.h5.zlib", 281'257);
+  const support::TempDir folder;
+  const std::string whole = folder.write("whole.h5", bytes);
+  CHECK(check_archive(whole).empty());
+  std::fill_n(bytes.begin(), 48, 'x');  // the superblock
+  const std::string path = folder.write("damaged.h5", bytes),
+                    target = (folder.path() / "saved.h5").string();
+  const Salvage salvage = salvage_archive(path, target);
+  CHECK(salvage.lost.empty());
+  CHECK(salvage.saved == 2);
+  CHECK(check_archive(target).empty());
+  CHECK(archive_differences(whole, target) == std::vector<std::string>{});
 }
 
 TEST_CASE("an archive that a program of schema 1.7 wrote is read, and a run writes it anew",
@@ -217,4 +234,45 @@ TEST_CASE("a summary of schema 1.5 is a cell at the level jobs, and merges with 
   const std::string target = world.scratch() + "/merged.h5";
   merge_archives(world.path(), whole.path(), target);
   CHECK(archive_differences(target, whole.path()) == std::vector<std::string>{});
+}
+
+TEST_CASE("a figure that one of two programs holds for volatile keeps both digests", "[archive]") {
+  ArchiveWorld one(2), other(2);
+  const auto run = [](ArchiveWorld& world, int cell, bool is_volatile) {
+    world.open();
+    ShardContents contents = world.result(cell);
+    contents.result.figures.push_back({"forwards", 7.0, "", is_volatile});
+    contents.result.notes.push_back({"image", "a", !is_volatile});
+    world.archive().commit(world.key(cell), shard_bytes(contents));
+    world.archive().finalize();
+    world.close();
+  };
+  run(one, 0, false);
+  run(other, 1, true);
+  const std::string target = one.scratch() + "/merged.h5";
+  merge_archives(one.path(), other.path(), target);
+  run(one, 1, true);
+  for (const std::string& path : {target, one.path()}) {
+    CHECK(check_archive(path).empty());
+    const ArchiveReader reader(path);
+    for (const CellRecord& cell : reader.cells()) {
+      REQUIRE(find_named(cell.figures, "forwards") != nullptr);
+      CHECK(find_named(cell.figures, "forwards")->value == 7);
+      CHECK(find_named(cell.figures, "forwards")->is_volatile == (cell.index == 1));
+      CHECK(find_named(cell.notes, "image")->is_volatile == (cell.index == 0));
+    }
+  }
+}
+
+TEST_CASE("a column of rows that one of two programs holds for volatile is named", "[archive]") {
+  ArchiveWorld world(2);
+  world.open();
+  world.run_all({0});
+  ShardContents newer = world.result(1);
+  for (Column& column : newer.result.steps.columns)
+    if (column.name == "n_tok") column.is_volatile = true;
+  world.archive().commit(world.key(1), shard_bytes(newer));
+  CHECK_THAT(error_of<ArchiveWriteFailed>([&] { world.archive().finalize(); }),
+             Catch::Matchers::Contains("steps/n_tok is volatile in one of two cells alone"));
+  CHECK(world.done() == std::vector{0, 1});
 }

@@ -167,7 +167,7 @@ TEST_CASE("a reader sees the higher level as soon as it is committed", "[archive
   CHECK(reader.load_table(1, "steps").rows() == world.result(1).result.steps.rows());
 }
 
-TEST_CASE("of a result whose replacement is damaged the archive still has the lower level",
+TEST_CASE("of a result with a damaged replacement the archive still has the lower level",
           "[archive]") {
   Recorded world(RecordLevel::jobs);
   world.ask(RecordLevel::all);

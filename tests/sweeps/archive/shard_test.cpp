@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <csignal>
+#include <filesystem>
 #include <fstream>
 #include <random>
 
+#include "sweeps/archive/names.hpp"
 #include "sweeps/files/sha256.hpp"
 #include "sweeps/hdf5/h5.hpp"
 #include "sweeps/hdf5/packed_tables.hpp"
@@ -19,7 +21,7 @@ using Catch::Matchers::Contains;
 namespace {
 
 std::string complaint(const std::string& path, const std::string& key) {
-  return error_of<ArchiveError>([&] { read_shard(path, key); });
+  return error_of<ArchiveError>([&] { ShardReader(path).load(key); });
 }
 
 void write_file(const std::string& path, const std::string& bytes) {
@@ -39,7 +41,7 @@ TEST_CASE("a shard gives back everything that a cell left behind", "[archive]") 
   const Shard shard;
   write_file(shard.path, shard.bytes);
   const ShardContents made = shard.world.result(3),
-                      read = read_shard(shard.path, shard.world.key(3));
+                      read = ShardReader(shard.path).load(shard.world.key(3));
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
     CHECK(same_results(*made.tables()[i], *read.tables()[i]));
   }
@@ -61,7 +63,7 @@ TEST_CASE("a shard has tables of KV accesses if its cell logged any, and gives t
   access.saturated = true;
   contents.result.kv_access = to_table<KvAccessRow>({&access, 1});
   write_file(path, shard_bytes(contents));
-  const Table read = read_shard(path, world.key(3)).result.kv_access;
+  const Table read = ShardReader(path).load(world.key(3)).result.kv_access;
   CHECK(same_results(read, contents.result.kv_access));
   CHECK(read.values<std::int32_t>("block") == std::vector<std::int32_t>{7});
   CHECK(read.column("kind").enum_names.at(3) == "write_value");
@@ -88,6 +90,25 @@ TEST_CASE("a table of a shard that lost its end, or says another size, is an err
   for (std::size_t size = 0; size < bytes.size(); size += 7)
     REQUIRE_THROWS_AS(PackedTables(bytes.substr(0, size), "it"), H5Error);
   CHECK_THROWS_WITH(PackedTables(bytes, "it").read("turns"), "it has no table turns");
+}
+
+TEST_CASE("a shard of a later version is refused and left alone, and one without is read",
+          "[archive]") {
+  ArchiveWorld world(2);
+  world.open();
+  world.close();
+  const std::string mark = "kvsweep tables 1\n", made = world.bytes(0),
+                    rest = made.substr(mark.size(), made.size() - mark.size() - kTrailerBytes);
+  REQUIRE(made.starts_with(mark));
+  std::filesystem::create_directory(world.spool());
+  write_file(world.shard(0), sealed("kvsweep tables 2\n" + rest));
+  CHECK(error_of<ArchiveIncompatible>([&] { world.open(); }) ==
+        world.shard(0) +
+            " has tables of version 2, and this program reads version 1; a newer kvsweep wrote it");
+  CHECK(std::filesystem::exists(world.shard(0)));
+  write_file(world.shard(0), sealed("kvsweep tables\n" + rest));
+  world.open();
+  CHECK(world.done() == std::vector{0});
 }
 
 TEST_CASE("one flipped bit anywhere in a shard is detected", "[archive]") {

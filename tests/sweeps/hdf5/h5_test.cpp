@@ -132,7 +132,7 @@ TEST_CASE("a flipped bit in stored rows is an error, not a wrong number") {
     byte = static_cast<char>(byte ^ (1 << random() % 8));
     std::ofstream(archive.path(), std::ios::binary) << damaged;
     REQUIRE(h5_complaint([&] { archive.read("turns"); }) ==
-            "cannot read the column turns/t_arrive_s: a chunk does not have its checksum");
+            "cannot read the column turns/t_arrive_s: the checksum of a chunk is wrong");
   }
 }
 

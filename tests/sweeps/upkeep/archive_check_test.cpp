@@ -72,7 +72,7 @@ TEST_CASE("a changed number is reported with its cell, though all checksums are 
 TEST_CASE("a changed row of the cells is reported", "[archive]") {
   const Finished world;
   world.change("cells", "seed", 1, std::int64_t{43});
-  CHECK_THAT(world.problems(), Contains("the table cells does not have the digest in the footer"));
+  CHECK_THAT(world.problems(), Contains("the table cells does not have the digest beside it"));
 }
 
 TEST_CASE("what a reader makes of an archive with flipped bits is right, or refused", "[archive]") {

@@ -52,7 +52,7 @@ TEST_CASE("the first difference is named with cell, column, row and both values"
   CHECK(found[1] == "cell 1 (gpu=a100-40gb jps=1): steps/dur_s differs in row 2: 0.01 and 0.02");
 }
 
-TEST_CASE("but for times archives are equal whose turns ended in another order, at other times",
+TEST_CASE("but for times archives are equal where turns ended in another order, at other times",
           "[archive]") {
   using Turns = std::vector<TurnRow>;
   const auto archive_of = [](ArchiveWorld& world, const Turns& turns, double figure) {

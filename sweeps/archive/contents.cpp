@@ -1,8 +1,8 @@
+#include "sweeps/archive/contents.hpp"
+
 #include <algorithm>
 #include <cmath>
 #include <cstring>
-
-#include "sweeps/archive/shard.hpp"
 
 namespace sweep {
 
@@ -26,15 +26,6 @@ bool is_nothing(const T& value) {
   return value == T{};
 }
 bool is_nothing(double value) { return std::isnan(value); }
-
-bool holds_nothing(const ColumnData& data) {
-  return std::visit(
-      [](const auto& values) {
-        return std::all_of(values.begin(), values.end(),
-                           [](const auto& value) { return is_nothing(value); });
-      },
-      data);
-}
 
 template <class T>
 void add_values(Sha256& sha, const std::vector<T>& values) {
@@ -84,6 +75,51 @@ std::vector<Part> lasting(const std::vector<Part>& parts, Says says) {
 }
 
 }  // namespace
+
+bool holds_nothing(const ColumnData& data) {
+  return std::visit(
+      [](const auto& values) {
+        return std::all_of(values.begin(), values.end(),
+                           [](const auto& value) { return is_nothing(value); });
+      },
+      data);
+}
+
+const Table& described_table(std::string_view name) {
+  static const ShardContents kNothing;
+  const auto tables = kNothing.tables();
+  return **std::ranges::find(tables, name, [](const Table* table) { return table->name; });
+}
+
+std::array<const Table*, kCellTables.size()> ShardContents::tables() const {
+  const auto own = result.tables();
+  return {own[0],
+          own[1],
+          own[2],
+          own[3],
+          own[4],
+          &result.telemetry,
+          own[5],
+          &result.kv_access,
+          &result.access_rows,
+          &result.access_kernels,
+          &result.kv_copies};
+}
+
+std::array<Table*, kCellTables.size()> ShardContents::tables() {
+  return {&result.jobs,        &result.turns,          &result.steps,     &result.sched,
+          &result.kv_events,   &result.telemetry,      &result.evictions, &result.kv_access,
+          &result.access_rows, &result.access_kernels, &result.kv_copies};
+}
+
+void keep_level(ShardContents& cell, RecordLevel level) {
+  if (cell.record.level <= level) return;
+  for (Table* table : cell.tables()) {
+    if (level_of_table(table->name) <= level) continue;
+    for (Column& column : table->columns) column = without_rows(column);
+  }
+  cell.record.level = level;
+}
 
 ContentDigest::ContentDigest(const CellRecord& record) {
   Sha256& sha = sha_;

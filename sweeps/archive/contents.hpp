@@ -1,0 +1,55 @@
+#pragma once
+// What a cell leaves behind, and its digests.
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "sweeps/archive/cells_table.hpp"
+#include "sweeps/files/sha256.hpp"
+
+namespace sweep {
+
+/// The record and tables of one cell. A cell that failed has no rows. In a shard, `record.rows`
+/// says which rows of its tables are the cell's.
+struct ShardContents {
+  CellRecord record;  // figures and notes are filled from `result`
+  CellResult result;
+
+  /// In the order of kCellTables.
+  std::array<const Table*, kCellTables.size()> tables() const;
+  std::array<Table*, kCellTables.size()> tables();
+};
+
+/// Columns of a table of kCellTables in this program's schema, without rows.
+const Table& described_table(std::string_view name);
+
+/// Leaves the tables of this level, if the result has more. The digest is that of the result
+/// before.
+void keep_level(ShardContents& cell, RecordLevel level);
+
+/// SHA-256 of a cell's outcome: key, status, reason, and everything in figures, notes and tables
+/// that is not volatile. Columns with only NaN, 0 or empty texts do not count, so a table can gain
+/// columns without changing its digest.
+std::string content_digest(const CellRecord& record,
+                           const std::array<const Table*, kCellTables.size()>& tables);
+
+/// The same from one table after another.
+class ContentDigest {
+ public:
+  explicit ContentDigest(const CellRecord& record);
+  /// Adds the next table; `position` is its place in kCellTables, from 0 on.
+  void add(std::size_t position, const Table& table);
+  /// Must be the last call.
+  std::string hex() { return sha_.hex(); }
+
+ private:
+  Sha256 sha_;
+};
+
+/// Whether all values are NaN, 0 or empty.
+bool holds_nothing(const ColumnData& data);
+
+/// SHA-256 of every column of a table, including volatile ones.
+std::string table_digest(const Table& table);
+
+}  // namespace sweep
