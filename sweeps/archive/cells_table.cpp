@@ -165,58 +165,45 @@ constexpr const char *kAxis = "axis ", *kFigure = "figure ", *kNote = "note ";
 
 // ---- axes
 
-/// What the values of an axis have in common.
-struct AxisKind {
-  bool whole = true, numbers = true, booleans = true, everywhere = true;
-};
+/// The value of each cell; null in cells that lack the axis.
+using AxisColumn = std::vector<const Value*>;
 
-AxisKind kind_of(Cells cells, const std::string& axis) {
-  AxisKind kind;
-  for (const CellRecord& cell : cells) {
-    const Value* value = value_on(cell.axes, axis);
-    if (value == nullptr) {
-      kind.everywhere = false;
-      continue;
-    }
-    const bool whole = std::holds_alternative<std::int64_t>(*value);
-    kind.whole = kind.whole && whole;
-    kind.numbers = kind.numbers && (whole || std::holds_alternative<double>(*value));
-    kind.booleans = kind.booleans && std::holds_alternative<bool>(*value);
-  }
-  return kind;
+template <class... Kinds>
+bool all_are(const AxisColumn& values, bool may_be_missing = false) {
+  return std::ranges::all_of(values, [may_be_missing](const Value* value) {
+    return value == nullptr ? may_be_missing : (std::holds_alternative<Kinds>(*value) || ...);
+  });
 }
 
+std::int64_t as_whole(const Value* value) { return std::get<std::int64_t>(*value); }
+std::int8_t as_boolean(const Value* value) { return std::get<bool>(*value) ? 1 : 0; }
+std::string as_text(const Value* value) { return value != nullptr ? bare_text(*value) : ""; }
 double as_number(const Value* value) {
   if (value == nullptr) return kNotObserved;
   if (const auto* whole = std::get_if<std::int64_t>(value)) return static_cast<double>(*whole);
   return std::get<double>(*value);
 }
 
-std::string as_text(const Value* value) { return value != nullptr ? bare_text(*value) : ""; }
-
-template <class T, class Convert>
-ColumnData gather_axis(Cells cells, const std::string& axis, Convert convert) {
-  std::vector<T> values;
-  values.reserve(cells.size());
-  for (const CellRecord& cell : cells) values.push_back(convert(value_on(cell.axes, axis)));
-  return values;
+template <class T>
+ColumnData converted(const AxisColumn& values, T convert(const Value*)) {
+  std::vector<T> all(values.size());
+  std::ranges::transform(values, all.begin(), convert);
+  return all;
 }
 
 Column axis_column(Cells cells, const std::string& axis, const std::string& name) {
-  const AxisKind kind = kind_of(cells, axis);
   Column column{name, axis.ends_with("_gib") ? "GiB" : "", kAxis + axis, false, {}, {}};
-  if (kind.whole && kind.everywhere) {
-    column.data = gather_axis<std::int64_t>(
-        cells, axis, [](const Value* value) { return std::get<std::int64_t>(*value); });
-  } else if (kind.numbers) {
-    column.data = gather_axis<double>(cells, axis, as_number);
-  } else if (kind.booleans && kind.everywhere) {
+  AxisColumn values;
+  for (const CellRecord& cell : cells) values.push_back(value_on(cell.axes, axis));
+  if (all_are<std::int64_t>(values)) {
+    column.data = converted(values, as_whole);
+  } else if (all_are<std::int64_t, double>(values, true)) {
+    column.data = converted(values, as_number);
+  } else if (all_are<bool>(values)) {
     column.enum_names = {"FALSE", "TRUE"};
-    column.data = gather_axis<std::int8_t>(cells, axis, [](const Value* value) {
-      return static_cast<std::int8_t>(std::get<bool>(*value));
-    });
+    column.data = converted(values, as_boolean);
   } else {
-    column.data = gather_axis<std::string>(cells, axis, as_text);
+    column.data = converted(values, as_text);
   }
   return column;
 }

@@ -123,30 +123,26 @@ OpenArchive open_whole_archive(const std::string& path, int threads) {
 }
 
 void add_provenance(Table& provenance, const std::vector<Note>& row) {
-  Table changed = provenance;
-  const std::size_t rows = changed.rows();
-  for (const Note& note : row) {
-    if (changed.has(note.name)) continue;
-    changed.columns.push_back(
-        {note.name, "", "recorded by the driver", true, {}, std::vector<std::string>(rows)});
-  }
-  std::vector<std::string> fields;
-  for (const Column& column : changed.columns) {
-    const auto found = std::find_if(row.begin(), row.end(),
-                                    [&](const Note& note) { return note.name == column.name; });
-    fields.push_back(found == row.end() ? "" : found->text);
+  const std::size_t rows = provenance.rows();
+  std::vector<Column>& columns = provenance.columns;
+  for (const Note& note : row)
+    if (!provenance.has(note.name))
+      columns.push_back(
+          {note.name, "", "recorded by the driver", true, {}, std::vector<std::string>(rows)});
+  const auto texts = [](Column& column) -> std::vector<std::string>& {
+    return std::get<std::vector<std::string>>(column.data);
+  };
+  for (Column& column : columns) {
+    const Note* note = find_named(row, column.name);
+    texts(column).push_back(note == nullptr ? "" : note->text);
   }
   for (std::size_t i = 0; i < rows; ++i) {
-    bool same = true;
-    for (std::size_t c = 0; c < fields.size(); ++c) {
-      same = same && std::get<std::vector<std::string>>(changed.columns[c].data)[i] == fields[c];
-    }
-    if (same) return;
+    if (!std::ranges::all_of(columns,
+                             [&](Column& each) { return texts(each)[i] == texts(each)[rows]; }))
+      continue;
+    for (Column& column : columns) texts(column).pop_back();
+    return;
   }
-  for (std::size_t c = 0; c < fields.size(); ++c) {
-    std::get<std::vector<std::string>>(changed.columns[c].data).push_back(fields[c]);
-  }
-  provenance = std::move(changed);
 }
 
 }  // namespace sweep

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <tuple>
 #include <utility>
 
@@ -66,32 +67,25 @@ std::vector<Origin> chosen(ArchiveReader& a, ArchiveReader& b) {
   return origins;
 }
 
-std::vector<std::vector<Note>> rows_of(const Table& provenance) {
-  std::vector<std::vector<Note>> rows(provenance.rows());
-  for (const Column& column : provenance.columns) {
-    const auto& texts = std::get<std::vector<std::string>>(column.data);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      if (!texts[i].empty()) rows[i].push_back({column.name, texts[i], true});
+/// Both archives' rows, each once, in an order that does not depend on which is first.
+Table joined_provenance(const Table& a, const Table& b) {
+  std::set<std::map<std::string, std::string>> rows;  // texts by column
+  for (const Table* table : {&a, &b}) {
+    for (std::size_t i = 0; i < table->rows(); ++i) {
+      std::map<std::string, std::string> row;
+      for (const Column& column : table->columns)
+        row[column.name] = table->values<std::string>(column.name)[i];
+      std::erase_if(row, [](const auto& field) { return field.second.empty(); });
+      rows.insert(std::move(row));
     }
   }
-  return rows;
-}
-
-/// Both archives' rows, in an order that does not depend on which is first.
-Table joined_provenance(const Table& a, const Table& b) {
-  std::vector<std::vector<Note>> rows = rows_of(a);
-  for (auto& row : rows_of(b)) rows.push_back(std::move(row));
-  const auto fields = [](const std::vector<Note>& row) {
-    std::map<std::string, std::string> named;
-    for (const Note& note : row) named[note.name] = note.text;
-    return named;
-  };
-  std::sort(rows.begin(), rows.end(),
-            [&](const auto& x, const auto& y) { return fields(x) < fields(y); });
   Table joined{"provenance", {}};
-  for (const auto& row : rows) add_provenance(joined, row);
-  std::sort(joined.columns.begin(), joined.columns.end(),
-            [](const Column& x, const Column& y) { return x.name < y.name; });
+  for (const auto& row : rows) {
+    std::vector<Note> notes;
+    for (const auto& [name, text] : row) notes.push_back({name, text, true});
+    add_provenance(joined, notes);
+  }
+  std::ranges::sort(joined.columns, {}, &Column::name);
   return joined;
 }
 
