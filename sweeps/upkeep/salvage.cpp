@@ -40,35 +40,54 @@ auto unless_damaged(Read read) -> std::optional<decltype(read())> {
   return std::nullopt;
 }
 
-/// What an archive holds: by HDF5 if it is whole, else by its spare copy and, if that is lost, by
-/// what HDF5 can still read.
-std::optional<ArchiveContents> contents_of(const std::string& path) {
-  auto contents = unless_damaged([&] {
-    ArchiveContents whole = open_whole_archive(path);
-    whole.tables.check();
-    return whole;
-  });
-  if (!contents) contents = unless_damaged([&] { return read_spare(file_bytes(path)); });
-  if (contents) return contents;
-  return unless_damaged([&] { return ArchiveContents(open_archive_file(path)); });
-}
+/// An archive, read by HDF5 until that finds damage, then by its spare copy if there is one.
+class Source {
+ public:
+  explicit Source(const std::string& path)
+      : path_(path),
+        contents_(unless_damaged([&]() -> ArchiveContents { return open_whole_archive(path); })) {
+    if (contents_ || turn_to_spare()) return;
+    contents_ = unless_damaged([&]() -> ArchiveContents { return open_archive_file(path); });
+  }
+  /// Empty if its cells cannot be read.
+  std::optional<ArchiveContents>& contents() { return contents_; }
+  /// Returns whether there is one that was not read from yet.
+  bool turn_to_spare() {
+    if (std::exchange(is_spare_, true)) return false;
+    auto spare = unless_damaged([this] { return read_spare(file_bytes(path_)); });
+    if (spare && contents_) contents_->tables = std::move(spare->tables);
+    if (spare && !contents_) contents_ = std::move(spare);
+    return spare.has_value();
+  }
+
+ private:
+  std::string path_;
+  std::optional<ArchiveContents> contents_;
+  bool is_spare_ = false;
+};
 
 /// A source that has an outcome of a cell.
 struct Candidate {
   const CellRecord* record;
-  ArchiveContents* archive;  // null: a shard
-  std::string source;        // the file, or the folder of shards
+  Source* archive;     // null: a shard
+  std::string source;  // the file, or the folder of shards
 
   /// The cell with its rows, if they match its digest.
   std::optional<ShardContents> whole() const {
-    return unless_damaged([this] {
-      if (archive == nullptr)
-        return ShardReader(source + "/" + record->key + ".h5").load(record->key);
-      ShardContents contents = archive->tables.load(*record);
-      if (content_digest(*record, std::as_const(contents).tables()) != record->digest)
-        throw H5Error("the rows of a cell do not have its digest");
-      return contents;
-    });
+    auto found = unless_damaged([this] { return read(); });
+    if (!found && archive != nullptr && archive->turn_to_spare())
+      found = unless_damaged([this] { return read(); });
+    return found;
+  }
+
+ private:
+  ShardContents read() const {
+    if (archive == nullptr)
+      return ShardReader(source + "/" + record->key + ".h5").load(record->key);
+    ShardContents contents = archive->contents()->tables.load(*record);
+    if (content_digest(*record, std::as_const(contents).tables()) != record->digest)
+      throw H5Error("the rows of a cell do not have its digest");
+    return contents;
   }
 };
 
@@ -87,9 +106,9 @@ class Sources {
   }
 
   /// The archive's plan, followed by the cells that only shards have.
-  ArchiveIndex plan() const {
+  ArchiveIndex plan() {
     ArchiveIndex index;
-    if (!archives_.empty()) index = archives_.front().index;
+    if (!archives_.empty()) index = archives_.front().contents()->index;
     std::set<std::string> known;
     for (const CellRecord& cell : index.cells) known.insert(cell.key);
     std::vector<CellRecord> more(shards_.begin(), shards_.end());
@@ -122,7 +141,7 @@ class Sources {
   std::string damage_of(const std::string& key) {
     for (const Candidate& each : candidates_[key]) {
       if (each.archive == nullptr) continue;
-      const std::string damage = each.archive->tables.damage_of(*each.record);
+      const std::string damage = each.archive->contents()->tables.damage_of(*each.record);
       if (!damage.empty()) return "; damaged: " + damage;
     }
     return "";
@@ -137,17 +156,20 @@ class Sources {
 
  private:
   void add_archive(const std::string& path) {
-    std::optional<ArchiveContents> contents = contents_of(path);
-    if (!contents) return unlisted_.push_back(path);
-    ArchiveContents& archive = archives_.emplace_back(std::move(*contents));
-    for (const CellRecord& cell : archive.index.cells) add({&cell, &archive, path});
+    Source& archive = archives_.emplace_back(path);
+    if (archive.contents()) {
+      for (const CellRecord& cell : archive.contents()->index.cells) add({&cell, &archive, path});
+    } else {
+      archives_.pop_back();
+      unlisted_.push_back(path);
+    }
   }
   void add(Candidate candidate) {
     if (candidate.record->has_run())
       candidates_[candidate.record->key].push_back(std::move(candidate));
   }
 
-  std::deque<ArchiveContents> archives_;
+  std::deque<Source> archives_;
   std::deque<CellRecord> shards_;
   std::vector<std::string> unlisted_;
   std::map<std::string, std::vector<Candidate>> candidates_;  // by key

@@ -54,7 +54,7 @@ def finished_cells(path):
 def shard_table(path, wanted):
     """A table of a shard, columns by name (sweeps/hdf5/packed_tables.hpp)."""
     with open(path, "rb") as shard:
-        assert shard.read(15) == b"kvsweep tables\n", path
+        assert shard.read(17) == b"kvsweep tables 1\n", path
         deflated, _ = numpy.frombuffer(shard.read(16), "<u8").tolist()
         description, chunks = zlib.decompress(shard.read(deflated)), shard.read()
 

@@ -105,7 +105,7 @@ def attempt(whole, flips, seed):
         elif f" {len(saved)} results saved, {len(lost)} lost" not in said:
             wrong.append("a lost result is not named")
         if untouched - saved:
-            wrong.append(f"cells {sorted(untouched - saved)} are lost, whose chunks are whole")
+            wrong.append(f"cells {sorted(untouched - saved)} are lost, and their chunks are whole")
         if said.count("; damaged: ") != len(lost):
             wrong.append("the columns that cost a result are not named")
     return len(untouched), len(saved), wrong, seconds / whole.check_seconds

@@ -149,8 +149,7 @@ TEST_CASE(
   CHECK(check_archive(once.path()).empty());
 }
 
-TEST_CASE("a shard of megabytes, read a table at a time, loses no row in the merge",
-          "[archive]") {
+TEST_CASE("a shard of megabytes, read a table at a time, loses no row in the merge", "[archive]") {
   ArchiveWorld world(1);
   world.options.cores = 3;
   ShardContents large = world.result(0);
