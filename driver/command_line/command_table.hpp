@@ -1,24 +1,13 @@
 #pragma once
 #include <cstddef>
-#include <span>
+#include <string>
 #include <string_view>
 #include <variant>
+#include <vector>
 
 #include "driver/command_line/options.hpp"
 
 namespace driver {
-
-struct Subcommand {
-  std::string_view name;
-  int (*run)(const Options& options);  // returns the exit code
-  const char* usage;
-  const char* purpose;
-  std::size_t min_arguments, max_arguments;
-  std::string_view options;  // names of options(), a blank between
-};
-
-/// Whether a command takes an option, named as options() names it.
-bool takes(const Subcommand& command, std::string_view option);
 
 /// The field that has an option's value. None: the value is a text, which is taken apart.
 using OptionField =
@@ -29,13 +18,28 @@ using OptionField =
                  std::optional<sweep::RecordLevel> Options::*, std::vector<std::string> Options::*>;
 
 struct Option {
-  const char* name;
+  const char* name;  // "output,o": also -o
   OptionField field;
   const char* value;  // its name in the help text
   const char* help;
+
+  /// The name behind "--".
+  std::string long_name() const { return std::string(name).substr(0, std::string(name).find(',')); }
 };
 
-/// All options; a command takes those that it names.
-std::span<const Option> options();
+struct Subcommand {
+  /// `own`: the options that no other command has in this meaning.
+  Subcommand(int (*run)(const Options& options), const char* usage, const char* purpose,
+             std::size_t min_arguments, std::size_t max_arguments, std::vector<Option> shared,
+             std::vector<Option> own = {});
+  bool takes(std::string_view option) const;
+
+  int (*run)(const Options& options);  // returns the exit code
+  const char* usage;
+  const char* purpose;
+  std::size_t min_arguments, max_arguments;
+  std::string name;  // the first word of `usage`
+  std::vector<Option> options;
+};
 
 }  // namespace driver

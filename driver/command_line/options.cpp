@@ -37,31 +37,15 @@ struct Given<std::optional<T>> : Given<T> {};
 template <class T>
 struct Given<T Options::*> : Given<T> {};
 
-/// The part of an option's help that is about a command: of "text; for keys, plan: md" for others
-/// than those two "text".
-std::string help_for(const Subcommand& command, const std::string& help) {
-  std::string text;
-  for (const std::string& part : sweep::split(help, "; ")) {
-    const std::size_t colon = part.starts_with("for ") ? part.find(": ") : std::string::npos;
-    if (colon == std::string::npos) {
-      text += (text.empty() ? "" : "; ") + part;
-      continue;
-    }
-    const std::vector<std::string> names = sweep::split(part.substr(4, colon - 4), ", ");
-    if (std::ranges::find(names, command.name) != names.end()) return part.substr(colon + 2);
-  }
-  return text;
-}
-
-void add(po::options_description& options, const Option& option, const std::string& help) {
+void add(po::options_description& options, const Option& option) {
   std::visit(
       [&](auto field) {
         using Value = typename Given<decltype(field)>::type;
         if constexpr (std::is_same_v<Value, bool>)
-          options.add_options()(option.name, help.c_str());
+          options.add_options()(option.name, option.help);
         else
           options.add_options()(option.name, po::value<Value>()->value_name(option.value),
-                                help.c_str());
+                                option.help);
       },
       option.field);
 }
@@ -69,8 +53,7 @@ void add(po::options_description& options, const Option& option, const std::stri
 po::options_description options_of(const Subcommand& command) {
   po::options_description some("Options");
   some.add_options()("help,h", "this text");
-  for (const Option& option : options())
-    if (takes(command, option.name)) add(some, option, help_for(command, option.help));
+  for (const Option& option : command.options) add(some, option);
   return some;
 }
 
@@ -109,12 +92,6 @@ fs::path default_profiles() { return folder_with("gpus", {"../../../sweeps", "..
 /// Templates and profiles of clusters, likewise.
 fs::path default_scripts() {
   return folder_with("clusters", {"../../../slurm", "../share/kvsweep/slurm"});
-}
-
-/// The name behind "--".
-std::string long_name(const Option& option) {
-  const std::string name = option.name;  // "output,o"
-  return name.substr(0, name.find(','));
 }
 
 /// The value of an option that has no field; empty if it is not given.
@@ -172,11 +149,11 @@ void take(std::optional<T>& field, const auto& given, const std::string& name) {
   take(field.emplace(), given, name);
 }
 
-void read_values(Options& options, const po::variables_map& given) {
+void read_values(Options& options, const Subcommand& command, const po::variables_map& given) {
   constexpr double kWaitSpace = 3600;
   options.wait_space_s = kWaitSpace;
-  for (const Option& option : driver::options()) {
-    const std::string name = long_name(option);
+  for (const Option& option : command.options) {
+    const std::string name = option.long_name();
     if (!given.count(name)) continue;
     std::visit(
         [&](auto field) {
@@ -232,22 +209,21 @@ const Subcommand& command_named(std::span<const Subcommand> commands, const std:
   const auto command = std::ranges::find(commands, name, &Subcommand::name);
   if (command != commands.end()) return *command;
   std::vector<std::string> names;
-  for (const Subcommand& each : commands) names.emplace_back(each.name);
+  for (const Subcommand& each : commands) names.push_back(each.name);
   throw UsageError("unknown command \"" + name + '"' + hint(name, names) +
                    ", there are: " + sweep::joined(names));
 }
 
 /// What is wrong with an option that a command does not take.
-std::string unknown_option(const Subcommand& command, const std::string& given) {
+std::string unknown_option(std::span<const Subcommand> commands, const Subcommand& command,
+                           const std::string& given) {
+  const std::string name = given.substr(std::min(given.size(), given.find_first_not_of('-')));
+  if (std::ranges::any_of(commands, [&](const Subcommand& each) { return each.takes(name); }))
+    return command.name + " does not take " + given;
   std::vector<std::string> taken;
-  for (const Option& option : options()) {
-    const std::string name = "--" + long_name(option);
-    if (takes(command, option.name)) taken.push_back(name);
-    if (!takes(command, option.name) && name == given)
-      return std::string(command.name) + " does not take " + given;
-  }
-  return std::string(command.name) + ": unknown option " + given + hint(given, taken) +
-         (takes(command, "only") && takes(command, "set")
+  for (const Option& option : command.options) taken.push_back("--" + option.long_name());
+  return command.name + ": unknown option " + given + hint(given, taken) +
+         (command.takes("only") && command.takes("set")
               ? "; a key of the sweep is set by --set KEY=VALUE, cells are chosen by --only "
                 "KEY=VALUE"
               : "");
@@ -262,9 +238,9 @@ void check_arguments(const Subcommand& command, const Options& options) {
   const std::string& extra = options.arguments[command.max_arguments];
   const bool is_given = std::count(options.arguments.begin(), options.arguments.end(), extra) > 1;
   const std::string only = options.only.empty() ? "KEY=VALUE" : options.only.back();
-  const bool is_filter = extra.find('=') != std::string::npos && takes(command, "only");
+  const bool is_filter = extra.find('=') != std::string::npos && command.takes("only");
   throw UsageError(
-      std::string(command.name) + ": " +
+      command.name + ": " +
       (is_given
            ? '"' + extra + "\" is given twice"
            : "unexpected argument \"" + extra + '"' +
@@ -294,7 +270,7 @@ Options read(const Subcommand& command, const std::vector<std::string>& words) {
     return options;
   }
   options.command = &command;
-  read_values(options, given);
+  read_values(options, command, given);
   check_arguments(command, options);
   check(options);
   read_environment(options);
@@ -302,6 +278,23 @@ Options read(const Subcommand& command, const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+Subcommand::Subcommand(int (*run)(const Options& options), const char* usage, const char* purpose,
+                       std::size_t min_arguments, std::size_t max_arguments,
+                       std::vector<Option> shared, std::vector<Option> own)
+    : run(run),
+      usage(usage),
+      purpose(purpose),
+      min_arguments(min_arguments),
+      max_arguments(max_arguments),
+      name(std::string(usage).substr(0, std::string(usage).find(' '))),
+      options(std::move(own)) {
+  options.insert(options.end(), shared.begin(), shared.end());
+}
+
+bool Subcommand::takes(std::string_view option) const {
+  return std::ranges::find(options, option, &Option::long_name) != options.end();
+}
 
 void allow_wanted_colors() {
   if (!variable("NO_COLOR").empty() || variable("TERM") == "dumb") return;
@@ -332,7 +325,7 @@ Options parse_options(int argc, char** argv, std::span<const Subcommand> command
     }
     return options;
   } catch (const po::unknown_option& error) {
-    throw UsageError(unknown_option(command, error.get_option_name()));
+    throw UsageError(unknown_option(commands, command, error.get_option_name()));
   } catch (const po::error& error) {
     throw UsageError(first + ": " + error.what());
   }

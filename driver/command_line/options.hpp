@@ -47,7 +47,6 @@ struct PlanOptions {
   std::optional<std::string> cell;  // the only one to run: an index or the start of a key
   std::optional<std::string> backend;
   std::optional<sweep::RecordLevel> record;  // how much of each cell is stored
-  std::optional<std::filesystem::path> policy_plugin;
   std::optional<double> node_memory_gib;
 };
 
@@ -74,7 +73,7 @@ struct SubmitOptions {
   std::vector<std::string> skus;    // one job each
   std::string cluster = "generic";  // a profile of clusters/, or a .toml file
   std::string launcher = "mpirun";  // or "srun"
-  std::optional<std::string> account, qos, time;
+  std::optional<std::string> account, qos;
   std::optional<int> gpus;  // of one SKU's job, by default 1
   bool smoke = false;       // one cell a SKU, drained and requeued on purpose
   bool print = false;       // scripts to standard output, nothing is written
@@ -86,7 +85,6 @@ struct TableOptions {
   std::optional<std::string> by, base, table;
   std::optional<sweep::RecordLevel> to_archive;
   std::string metric = "jct_wall_mean_s";
-  bool bound = false;
   std::optional<std::string> slo;
   bool equal = false;
   bool ignore_times = false;  // when archives are compared
@@ -116,7 +114,6 @@ struct Options : Surroundings,
   std::optional<std::string> format;
   bool json = false;
   bool watch = false;                 // status
-  std::vector<std::string> fit;       // twin
   std::string language = "c++";       // new: of the policy
   std::optional<std::string> job;     // workload
   int turn = 1;                       // of the job, from 1

@@ -38,31 +38,13 @@ int check_equal(const Options& options) {
   return compared.differences.empty() ? kOk : kDifferent;
 }
 
-std::string counted(std::int64_t number, const std::string& what) {
-  return std::to_string(number) + ' ' + what;
-}
-
-/// "ok: 72 cells, 60 with a result, 301872 steps, 128952 turns"
+/// "ok: 72 cells, 60 with a result"
 std::string summary(const sweep::ArchiveReader& reader) {
-  int done = 0;
-  constexpr auto kSteps = static_cast<std::size_t>(std::ranges::find(sweep::kCellTables, "steps") -
-                                                   sweep::kCellTables.begin());
-  double steps = 0, turns = 0;
-  for (const sweep::CellRecord& cell : reader.cells()) {
-    done += cell.status == sweep::CellStatus::ok ? 1 : 0;
-    // Some cells of servers have rows of steps and no figure that counts them, or no rows.
-    double of_cell = static_cast<double>(cell.rows[kSteps].rows);
-    for (const sweep::Figure& figure : cell.figures) {
-      if (figure.name == "steps") of_cell = std::max(of_cell, figure.value);
-      if (figure.name == "turns") turns += figure.value;
-    }
-    steps += of_cell;
-  }
-  std::string text = "ok: " + counted(static_cast<int>(reader.cells().size()), "cells, ") +
-                     counted(done, "with a result, ") +
-                     counted(static_cast<std::int64_t>(steps), "steps, ") +
-                     counted(static_cast<std::int64_t>(turns), "turns");
-  if (reader.shards() > 0) text += ", " + counted(reader.shards(), "not merged yet");
+  const auto done =
+      std::ranges::count(reader.cells(), sweep::CellStatus::ok, &sweep::CellRecord::status);
+  std::string text = "ok: " + std::to_string(reader.cells().size()) + " cells, " +
+                     std::to_string(done) + " with a result";
+  if (reader.shards() > 0) text += ", " + std::to_string(reader.shards()) + " not merged yet";
   return text;
 }
 

@@ -2,6 +2,7 @@
 #include <filesystem>
 #include <optional>
 
+#include "analysis/ranking/rating.hpp"
 #include "driver/command_line/command_table.hpp"
 
 namespace driver {
@@ -25,9 +26,7 @@ int export_table(const Options& options);
 int fit(const Options& options);
 int report(const Options& options);
 int trace(const Options& options);
-/// Simulates the cells in which a server was measured, by the constants of its own steps, and
-/// prints both. The constants are those of the card's profile, or with --fit those of the steps of
-/// the chosen cells, which are then not judged.
+/// Simulates measured cells by the constants in the profile of their card, and prints both.
 int twin(const Options& options);
 int diff(const Options& options);
 int tune(const Options& options);
@@ -39,8 +38,18 @@ int submit(const Options& options);
 int completion(const Options& options);
 int keys(const Options& options);
 int policies(const Options& options);
+/// Writes a folder that another machine can judge again: the archives, the profiles, claims and
+/// published values that they are judged by, their sweep files, what comes out of them, and the
+/// digests of all of it. The folder appears complete or not at all; it must not exist. Throws
+/// UsageError for archives that are not whole, not merged or share a name, and sweep::FileError.
+int pack(const Options& options);
+int verify(const Options& options);
 /// Writes the folder NAME with a policy as a shared object in C++ or C, or as a Python class.
 int new_policy(const Options& options);
+
+/// What `table` prints: a figure by arrival rate and policy, beside published values and `bounds`.
+void print_tables(const std::vector<analysis::ConfiguredCell>& cells, const Options& options,
+                  const analysis::CellBounds& bounds = {});
 
 /// A page of the web build, "report.html" or "viewer.html": beside the program in its build folder,
 /// or where it was installed. Empty when the program was built without web pages.

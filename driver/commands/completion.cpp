@@ -31,10 +31,8 @@ std::string option_cases() {
   std::string lines;
   for (const Subcommand& command : commands()) {
     std::vector<std::string> names;
-    for (const Option& option : options())
-      if (takes(command, option.name)) names.push_back(dashed(option.name));
-    lines += "      " + std::string(command.name) + ") options=\"" + sweep::joined(names, " ") +
-             "\";;\n";
+    for (const Option& option : command.options) names.push_back(dashed(option.name));
+    lines += "      " + command.name + ") options=\"" + sweep::joined(names, " ") + "\";;\n";
   }
   return lines;
 }

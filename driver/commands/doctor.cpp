@@ -30,18 +30,14 @@ analysis::Colored word(worker::Verdict verdict) {
 std::vector<worker::DoctorRow> examine_first_server(const std::string& sweep, Options options) {
   options.backend = "server";
   const Plan plan = make_plan(sweep, options);
-  for (const PlannedCell& planned : plan.cells)
-    if (planned.selected && planned.runs()) {
-      const std::string log = plan.spec.name + "-doctor.log";
-      const std::vector<worker::DoctorRow> rows =
-          worker::examine_server(*planned.repeats->server, log);
-      // What a server says is of use where something is wrong with it.
-      const bool right = std::ranges::all_of(
-          rows, [](const worker::DoctorRow& row) { return row.verdict == worker::Verdict::ok; });
-      if (right) std::filesystem::remove(log);
-      return rows;
-    }
-  throw UsageError("no cell of " + sweep + " has a server");
+  const std::string log = plan.spec.name + "-doctor.log";
+  const std::vector<worker::DoctorRow> rows =
+      worker::examine_server(*first_to_run(plan).repeats->server, log);
+  // What a server says is of use where something is wrong with it.
+  const bool right = std::ranges::all_of(
+      rows, [](const worker::DoctorRow& row) { return row.verdict == worker::Verdict::ok; });
+  if (right) std::filesystem::remove(log);
+  return rows;
 }
 
 std::vector<worker::DoctorRow> examine(const Options& options) {

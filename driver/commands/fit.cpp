@@ -5,7 +5,6 @@
 #include <set>
 
 #include "analysis/compare/config.hpp"
-#include "analysis/compare/prediction.hpp"
 #include "analysis/digest/fits.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
@@ -28,8 +27,7 @@ std::string only_one(const std::string& what, const std::set<std::string>& value
 
 struct Measured {
   std::string gpu, model, backend;
-  std::size_t cells = 0;      // whose steps are fitted
-  std::size_t summaries = 0;  // without steps
+  std::size_t cells = 0;  // whose steps are fitted
   analysis::StepFit fit;
   std::set<std::string> kernels{};  // digests; empty in cells of earlier versions
   std::string server = {};          // whose steps were logged: kind, version, how it schedules
@@ -62,32 +60,25 @@ bool is_async(const std::string& server) {
   return server.find(", asynchronous") != std::string::npos;
 }
 
-/// Cells that are stored without their steps are left out of the fit. They are refused where none
-/// has any, unless simulated cells are held against their figures.
+/// Cells that are stored without their steps are left out of the fit, and refused where none has
+/// any.
 Measured measure(sweep::ArchiveReader& reader, const Options& options) {
-  const bool beside_simulated = options.arguments.size() > 1;
   std::set<std::string> gpus, models, backends, kernels;
   std::vector<int> rows;  // reading may replace the reader's cells
-  std::size_t summaries = 0;
   const std::vector<ConfiguredCell> cells = finished(reader, options);
   for (const ConfiguredCell& cell : cells) {
-    if (sweep::lack_of_table(*cell.record, "steps").empty())
-      rows.push_back(cell.record->index);
-    else
-      ++summaries;
+    if (sweep::lack_of_table(*cell.record, "steps").empty()) rows.push_back(cell.record->index);
     gpus.insert(analysis::shown(cell.value("gpu")));
     models.insert(analysis::shown(cell.value("model")));
     backends.insert(cell.record->backend);
     kernels.insert(note_of(cell, "kernels_digest"));
   }
-  if (rows.empty() && summaries > 0 && !beside_simulated)
-    require_table(*cells.front().record, "steps");
+  if (rows.empty() && !cells.empty()) require_table(*cells.front().record, "steps");
   using analysis::terminal_text;  // these are printed
   Measured found{terminal_text(only_one("gpu", gpus)),
                  terminal_text(only_one("model", models)),
                  terminal_text(only_one("backend", backends)),
                  rows.size(),
-                 summaries,
                  {}};
   found.kernels = std::move(kernels);
   std::set<std::string> servers;
@@ -141,14 +132,6 @@ void print_constants(const Measured& found, const analysis::Plane& plane, std::o
 }
 
 void print(const Measured& found, std::ostream& out) {
-  if (found.backend == "server" && found.server.empty()) return;  // a server that logs no steps
-  if (found.summaries != 0) {
-    out << found.summaries
-        << (found.summaries == 1 ? " cell is a summary, which has"
-                                 : " cells are summaries, which have")
-        << " no steps to fit\n";
-    if (found.cells == 0) return;
-  }
   const bool real = found.backend != "sim";
   out << (real ? "MEASURED" : "MODELLED") << " (" << found.backend
       << (found.server.empty() ? "" : ", " + found.server) << "): " << found.fit.steps()
@@ -171,28 +154,10 @@ void print(const Measured& found, std::ostream& out) {
 int fit(const Options& options) {
   sweep::ArchiveReader reader = open_archive(options.arguments.front());
   const Measured found = measure(reader, options);
-  if (options.arguments.size() == 1) {
-    if (found.backend == "server" && found.server.empty())
-      throw UsageError(
-          "fit needs steps, and the server of these cells did not log them "
-          "(server.steps = true)");
-    print(found, std::cout);
-    return kOk;
-  }
-  const sweep::ArchiveReader model = open_archive(options.arguments[1]);
-  const std::vector<ConfiguredCell> simulated = finished(model, {});
-  const bool all_sim = std::ranges::all_of(
-      simulated, [](const ConfiguredCell& cell) { return cell.record->backend == "sim"; });
-  if (found.backend == "sim" || !all_sim)
+  if (found.backend == "server" && found.server.empty())
     throw UsageError(
-        "fit of two archives holds measured cells against simulated ones, in this "
-        "order");
+        "fit needs steps, and the server of these cells did not log them (server.steps = true)");
   print(found, std::cout);
-  try {
-    analysis::print_predictions(finished(reader, options), simulated, options.metric, std::cout);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
-  }
   return kOk;
 }
 

@@ -28,20 +28,6 @@
 namespace driver {
 namespace {
 
-/// Throws SpecError, which says why, if no selected cell can run.
-void require_a_cell_to_run(const Plan& plan) {
-  std::map<std::string, int> reasons;
-  for (const PlannedCell& planned : plan.cells) {
-    if (planned.selected && planned.runs()) return;
-    if (planned.selected)
-      ++reasons[std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason];
-  }
-  std::string text = plan.spec.path + ": no cell can run";
-  for (const auto& [reason, cells] : reasons)
-    text += "\n" + std::to_string(cells) + (cells == 1 ? " cell is " : " cells are ") + reason;
-  throw sweep::SpecError(text);
-}
-
 /// Whether the cell's server runs on a GPU, whatever else it could run on.
 bool needs_gpu(const PlannedCell& planned) {
   if (!planned.repeats->server) return false;
@@ -62,7 +48,7 @@ Plan checked_plan(const Options& options) {
     throw UsageError(
         "--as-sku is for server.kind llamacpp and openai: other servers need the GPU "
         "that they are measured on");
-  require_a_cell_to_run(plan);
+  first_to_run(plan);
   return plan;
 }
 

@@ -21,34 +21,26 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string gpu_of(const PlannedCell& planned) {
-  const auto gpu = planned.cell.params.find("gpu");
-  const auto* name =
-      gpu == planned.cell.params.end() ? nullptr : std::get_if<std::string>(&gpu->second.value);
-  return name == nullptr ? "" : *name;
-}
-
 /// The SKUs of a sweep, in plan order.
 std::vector<std::string> skus_of(const Plan& plan) {
   std::vector<std::string> skus;
   for (const PlannedCell& planned : plan.cells) {
-    const std::string sku = gpu_of(planned);
+    const std::string sku = planned.gpu();
     if (std::ranges::find(skus, sku) == skus.end()) skus.push_back(sku);
   }
   return skus;
 }
 
 void check_options(const Options& options, const Plan& plan, const Cluster& cluster) {
-  const Options& submit = options;
-  if (submit.skus.empty())
+  if (options.skus.empty())
     throw UsageError("submit needs --sku: one job is submitted for each GPU that it names");
   if (!options.archive)
     throw UsageError(
         "submit needs --archive DIR/results.h5, on storage that "
         "all nodes share");
   const std::vector<std::string> planned = skus_of(plan);
-  for (const std::string& sku : submit.skus) {
-    if (std::ranges::count(submit.skus, sku) > 1)
+  for (const std::string& sku : options.skus) {
+    if (std::ranges::count(options.skus, sku) > 1)
       throw UsageError("--sku " + sku + " is named more than once: one job has one archive");
     if (std::ranges::find(planned, sku) != planned.end()) continue;
     throw UsageError("--sku " + sku + ": no cell of " + plan.spec.path +
@@ -58,7 +50,7 @@ void check_options(const Options& options, const Plan& plan, const Cluster& clus
     if (only.starts_with("gpu=") || only.find(",gpu=") != std::string::npos)
       throw UsageError("--only " + only + ": of submit, --sku says which GPUs");
   }
-  if (cluster.account_required && submit.account.value_or("").empty())
+  if (cluster.account_required && options.account.value_or("").empty())
     throw UsageError("this cluster charges every job to an account: give --account ACCOUNT (" +
                      cluster.place_of("cluster.account_required") + " = true)");
 }
@@ -70,7 +62,7 @@ std::vector<PlanLine> cells_left(const Plan& plan, const std::string& sku,
   PlanReport report =
       report_plan(plan, {}, fs::exists(archive) ? std::optional(archive) : std::nullopt);
   std::erase_if(report.lines,
-                [&](const PlanLine& line) { return !line.runs || gpu_of(*line.cell) != sku; });
+                [&](const PlanLine& line) { return !line.runs || line.cell->gpu() != sku; });
   return report.lines;
 }
 

@@ -1,9 +1,7 @@
 #include <algorithm>
 #include <iostream>
 
-#include "analysis/ranking/tail.hpp"
 #include "analysis/text/escape.hpp"
-#include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/tune/race.hpp"
@@ -101,35 +99,19 @@ std::string gain_of(const sweep::TuneSpec& tune, analysis::Ratio ratio) {
   return changed.empty() ? text : text + " with " + sweep::joined(changed);
 }
 
-/// What a policy costs in the tail, beside kTailBase: "; p99: TTFT 9.62 s, ...". Empty if no cell
-/// of the archive tells.
-std::string tail_text(const std::string& archive, const std::string& policy) {
-  const sweep::ArchiveReader reader = open_archive(archive);
-  const std::vector<analysis::ConfiguredCell> cells(reader.cells().begin(), reader.cells().end());
-  std::vector<analysis::Tail> tails;
-  for (const analysis::RateRow& row : analysis::arrange(analysis::with_results(cells)))
-    if (const analysis::PolicyCells* own = row.find(policy)) tails.push_back(tail_of(row, *own));
-  const std::string p99 = analysis::p99_text(tails), worse = analysis::worse_text(tails);
-  return (p99.empty() ? "" : "; " + p99) + (worse.empty() ? "" : ", but " + worse);
-}
-
 /// The leader against the untuned policy, on seeds that had no part in its choice. It is written
 /// only if it is better there.
-int judge(Tuning& tuning, const Candidate& winner, const Options& options) {
+int judge(Tuning& tuning, const Candidate& winner) {
   const sweep::TuneSpec& tune = tuning.tune;
   const TuneCells cells{{tune.policy, winner.name}, tune.train, tune.train + tune.held_out};
-  TuneCells with_base = cells;
-  // A plugin has no effect on it, and would be refused.
-  if (tune.policy != kTailBase && !options.policy_plugin) with_base.policies.push_back(kTailBase);
-  const int code = tuning.runs.run(kHeldOut, with_base, tune.held_out_set);
+  const int code = tuning.runs.run(kHeldOut, cells, tune.held_out_set);
   if (!is_over(code)) return code;
   const Scores scores = tuning.runs.scores(kHeldOut, cells);
   if (scores.size() < 2)
     throw sweep::SpecError(tuning.runs.sweep_file() + ": no held-out cell has a result");
   const analysis::Ratio ratio =
       analysis::ratio_of(scores.at(winner.name), scores.at(tune.policy));  // less is better
-  const std::string gain =
-      gain_of(tune, ratio) + tail_text(tuning.runs.file(kHeldOut), winner.name);
+  const std::string gain = gain_of(tune, ratio);
   std::cout << winner.name << " leads with " << settings_of(winner) << ":\n  " << gain << '\n';
   if (ratio.interval.high < 1)
     std::cout << "  "
@@ -150,10 +132,11 @@ void print_equals(const Tuning& tuning, const std::string& winner) {
               << analysis::terminal_text(tuning.runs.file("candidates.csv")) << '\n';
 }
 
-/// Keys of policies that stand outside the policy's file would count for all candidates, too.
+/// Keys of policies that stand outside the policy's file would count for all candidates, too. All
+/// may have one plugin.
 void refuse_policy_keys(const sweep::SweepSpec& spec, const Options& options) {
   const auto refuse = [](const std::string& key, const std::string& where) {
-    if (key.starts_with("policy."))
+    if (key.starts_with("policy.") && !key.starts_with("policy.plugin="))
       throw sweep::SpecError(where + ": " + key + " would change every candidate: tune a policy " +
                              "whose file has it");
   };
@@ -205,7 +188,7 @@ int tune(const Options& options) {
     std::cout << tuning.tune.policy << " stays as it is: no candidate is better\n";
     return kOk;
   }
-  const int code = judge(tuning, *found, options);
+  const int code = judge(tuning, *found);
   return code == kOk ? kOk : failed(tuning, code);
 }
 

@@ -11,22 +11,6 @@
 namespace driver {
 namespace {
 
-/// The first cell of the sweep that can run.
-template <class Use>
-int with_first_cell(const Options& options, Use use) {
-  Options simulated = options;
-  if (!simulated.backend) simulated.backend = "sim";  // only the workload is looked at
-  const Plan plan = make_plan(options.arguments.front(), simulated);
-  for (const PlannedCell& planned : plan.cells) {
-    if (!planned.selected || !planned.runs()) continue;
-    use(planned);
-    return kOk;
-  }
-  throw sweep::SpecError(
-      plan.spec.path + ": no cell can run" +
-      (plan.cells.empty() ? "" : "; the first: " + plan.cells.front().cell.reason));
-}
-
 /// The cell on each GPU that its model fits, the smallest pool first.
 std::vector<worker::ExperimentConfig> on_each_gpu(const PlannedCell& planned,
                                                   const Options& options) {
@@ -54,14 +38,18 @@ int describe_workload(const Options& options) {
     worker::describe_trace(options.arguments.front(), analysis::terminal_text, std::cout);
     return kOk;
   }
-  return with_first_cell(options, [&](const PlannedCell& planned) {
-    const worker::ExperimentConfig config = planned.config();
-    if (options.job)
-      return worker::describe_turn(config, *options.job, options.turn - 1, analysis::terminal_text,
-                                   std::cout);
+  Options simulated = options;
+  if (!simulated.backend) simulated.backend = "sim";  // only the workload is looked at
+  const Plan plan = make_plan(options.arguments.front(), simulated);
+  const PlannedCell& planned = first_to_run(plan);
+  const worker::ExperimentConfig config = planned.config();
+  if (options.job)
+    worker::describe_turn(config, *options.job, options.turn - 1, analysis::terminal_text,
+                          std::cout);
+  else
     worker::describe_workload(config, on_each_gpu(planned, options), analysis::terminal_text,
                               std::cout);
-  });
+  return kOk;
 }
 
 }  // namespace driver

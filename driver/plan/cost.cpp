@@ -41,6 +41,11 @@ CellCost cost_of(const PlannedCell& planned, worker::WorkloadCache& workloads) {
   return planned.cost ? *planned.cost : estimate(planned, planned.config(), workloads);
 }
 
+double figure_of(const std::vector<sweep::Figure>& figures, std::string_view name) {
+  const sweep::Figure* found = sweep::find_named(figures, name);
+  return found == nullptr ? sweep::kNotObserved : found->value;
+}
+
 OnBound with_costs(worker::WorkloadCache& workloads) {
   return [&workloads](PlannedCell& planned, const worker::ExperimentConfig& config) {
     planned.cost = estimate(planned, config, workloads);

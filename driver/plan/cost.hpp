@@ -12,6 +12,9 @@ CellCost cost_of(const PlannedCell& planned, worker::WorkloadCache& workloads);
 worker::ExperimentConfig modelled(const PlannedCell& planned,
                                   const worker::ExperimentConfig& config);
 
+/// The value of a figure; NaN where there is none of this name.
+double figure_of(const std::vector<sweep::Figure>& figures, std::string_view name);
+
 /// For make_plan: gives each cell its cost while it is bound, which saves binding it again.
 /// `workloads` must outlive what is returned.
 OnBound with_costs(worker::WorkloadCache& workloads);

@@ -230,48 +230,12 @@ void require_distinct(const Plan& plan) {
   }
 }
 
-bool decides_by_plugin(const sweep::SweepSpec& spec) {
-  const auto says_so = [](const sweep::Param& each) {
-    return sweep::same_value(each.value, std::string("plugin"));
-  };
-  const auto in = [&](const sweep::ParamMap& set) {
-    return std::ranges::any_of(set, [&](const auto& each) {
-      return each.first.starts_with("policy.") && says_so(each.second);
-    });
-  };
-  return in(spec.base) ||
-         std::ranges::any_of(spec.axes,
-                             [&](const auto& axis) {
-                               return axis.name.starts_with("policy.") &&
-                                      std::ranges::any_of(axis.values, says_so);
-                             }) ||
-         std::ranges::any_of(spec.overrides, [&](const auto& each) { return in(each.set); }) ||
-         std::ranges::any_of(spec.includes, [&](const auto& each) { return in(each.set); });
-}
-
-/// Lets the plugin decide: where the sweep says so, or else as far as it offers to.
-void assign_plugin(sweep::SweepSpec& spec, const std::filesystem::path& file) {
-  const sweep::Location where{"--policy-plugin", 0, 0};
-  if (!std::filesystem::is_regular_file(file))
-    throw sweep::SpecError(where.file.text() + ": names no file (" + file.string() + ')');
-  const std::string key = "policy.plugin";
-  const sweep::Param path{std::filesystem::absolute(file).string(), where};
-  if (decides_by_plugin(spec) && spec.find_axis(key) == nullptr && !spec.base.contains(key)) {
-    spec.axes.push_back({key, {path}, where});  // it counts for some of the cells
-    return;
-  }
-  if (!decides_by_plugin(spec)) {
-    try {
-      for (const std::string& each : worker::choices_of_plugin(file.string()))
-        sweep::assign(spec, {each, {std::string("plugin"), where}});
-    } catch (const worker::InputError& error) {
-      throw sweep::SpecError(where.file.text() + ": " + error.what());
-    }
-  }
-  sweep::assign(spec, {key, path});
-}
-
 }  // namespace
+
+std::string PlannedCell::gpu() const {
+  const auto gpu = cell.params.find("gpu");
+  return gpu == cell.params.end() ? "" : sweep::bare_text(gpu->second.value);
+}
 
 worker::ExperimentConfig PlannedCell::config() const {
   return worker::bind(cell.params, repeats->backend, cell.seed, *repeats->profiles).config;
@@ -295,7 +259,6 @@ Plan make_plan(const std::string& path, const Options& options, const OnBound& o
   plan.spec = sweep::load_spec(path);
   for (const std::string& text : options.set)
     sweep::assign(plan.spec, sweep::parse_assignment(text));
-  if (options.policy_plugin) assign_plugin(plan.spec, *options.policy_plugin);
   plan.backend = backend_of(plan.spec, options);
   plan.record = record_of(plan.spec, options);
   if (options.record || plan.spec.record) plan.least = plan.record;
@@ -327,6 +290,19 @@ Plan make_plan(const std::string& path, const Options& options, const OnBound& o
     throw sweep::SpecError(path + ": --only and --skip leave no cell");
   }
   return plan;
+}
+
+const PlannedCell& first_to_run(const Plan& plan) {
+  std::map<std::string, int> reasons;
+  for (const PlannedCell& planned : plan.cells) {
+    if (planned.selected && planned.runs()) return planned;
+    if (planned.selected)
+      ++reasons[std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason];
+  }
+  std::string text = plan.spec.path + ": no cell can run";
+  for (const auto& [reason, cells] : reasons)
+    text += "\n" + std::to_string(cells) + (cells == 1 ? " cell is " : " cells are ") + reason;
+  throw sweep::SpecError(text);
 }
 
 std::vector<sweep::CellRecord> planned_records(const Plan& plan) {

@@ -54,6 +54,8 @@ struct PlannedCell {
   std::optional<CellCost> cost = {};                 // where the plan was made with it
 
   bool runs() const { return repeats->runs; }
+  /// The GPU that it is pinned to; empty for none.
+  std::string gpu() const;
   /// What the cell runs, if it does. Binds the cell, some 40 us.
   worker::ExperimentConfig config() const;
   /// Canonical: everything that the result depends on, or the bare parameters of a cell that does
@@ -79,6 +81,9 @@ void require_backend(const std::string& backend, const std::string& where);
 /// are infeasible. `on_bound` is called with every selected cell that runs, with what it runs.
 using OnBound = std::function<void(PlannedCell& planned, const worker::ExperimentConfig& config)>;
 Plan make_plan(const std::string& path, const Options& options, const OnBound& on_bound = {});
+
+/// The first selected cell that can run. Throws sweep::SpecError, which says why none can.
+const PlannedCell& first_to_run(const Plan& plan);
 
 /// The archive's rows for the cells of a plan, before any cell has run. Planned cells that are not
 /// selected have a reason.

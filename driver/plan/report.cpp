@@ -9,7 +9,6 @@
 #include "analysis/text/json.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/farm/memory_ledger.hpp"
 #include "driver/plan/cost.hpp"
 
 namespace driver {
@@ -23,15 +22,10 @@ struct Total {
   double host_gib = 0;  // largest of one cell
 };
 
-std::string gpu_of(const PlannedCell& planned) {
-  const auto gpu = planned.cell.params.find("gpu");
-  return gpu == planned.cell.params.end() ? "" : std::get<std::string>(gpu->second.value);
-}
-
 std::map<std::string, Total> totals_by_sku(const PlanReport& report) {
   std::map<std::string, Total> totals;
   for (const PlanLine& line : report.lines) {
-    Total& total = totals[gpu_of(*line.cell)];
+    Total& total = totals[line.cell->gpu()];
     ++total.cells;
     if (!line.runs) continue;
     ++total.to_run;
@@ -40,13 +34,6 @@ std::map<std::string, Total> totals_by_sku(const PlanReport& report) {
     total.host_gib = std::max(total.host_gib, line.host_gib);
   }
   return totals;
-}
-
-double figure(const sweep::CellRecord& record, std::string_view name) {
-  for (const sweep::Figure& each : record.figures) {
-    if (each.name == name) return each.value;
-  }
-  return sweep::kNotObserved;
 }
 
 /// Why a cell that could run is not going to; empty when it is.
@@ -71,7 +58,7 @@ PlanLine line_of(const PlannedCell& planned, sweep::RecordLevel record, const Pl
   if (const auto result = history != nullptr ? history->result_of(planned, record) : std::nullopt) {
     line.runs = false;
     line.why = "done";
-    line.served_s = figure(*result, "makespan_s");
+    line.served_s = figure_of(result->figures, "makespan_s");
     line.busy_s = result->run.wall_s;
     line.estimated = false;
     return line;
@@ -129,19 +116,12 @@ void print_cells(const PlanReport& report, std::ostream& out) {
 }
 
 void print_host_memory(const PlanReport& report, std::ostream& out) {
-  std::vector<double> cells_gib;
+  double largest = 0;
   for (const PlanLine& line : report.lines)
-    if (line.runs) cells_gib.push_back(line.host_gib);
-  const double largest = cells_gib.empty() ? 0 : *std::ranges::max_element(cells_gib);
-  out << "host memory: the largest cell takes " << analysis::four_digits(largest) << " GiB; ";
-  if (report.rules.node_gib) {
-    out << "of a node's " << analysis::four_digits(*report.rules.node_gib) << " GiB, cells that run"
-        << " together take at most "
-        << analysis::four_digits(most_at_once_gib(cells_gib, *report.rules.node_gib)) << ".\n";
-  } else {
-    out << "cells that do not fit a node together wait for each other (--node-memory-gib says how"
-           " much a node has).\n";
-  }
+    if (line.runs) largest = std::max(largest, line.host_gib);
+  out << "host memory: the largest cell takes " << analysis::four_digits(largest)
+      << " GiB; cells that do not fit a node together wait for each other (--node-memory-gib says "
+         "how much a node has).\n";
 }
 
 /// Where the times of cells that are to run come from.
@@ -257,7 +237,7 @@ void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& o
     cells.push_back({{"cell", cell.index},
                      {"key", line.cell->key},
                      {"label", worker::label(cell)},
-                     {"gpu", gpu_of(*line.cell)},
+                     {"gpu", line.cell->gpu()},
                      {"status", sweep::to_text(cell.status)},
                      {"runs", line.runs},
                      {"why", line.why},

@@ -56,12 +56,6 @@ std::vector<std::size_t> order_of(const std::vector<PlanLine>& lines) {
   return order;
 }
 
-double figure_of(const sweep::CellResult& result, std::string_view name) {
-  for (const sweep::Figure& figure : result.figures)
-    if (figure.name == name) return figure.value;
-  return sweep::kNotObserved;
-}
-
 /// Simulates one cell. Throws worker::CellAbandoned when no steps are left.
 Taken simulated(const PlanLine& line, std::size_t number, worker::WorkloadCache& workloads,
                 double& steps_left) {
@@ -79,10 +73,10 @@ Taken simulated(const PlanLine& line, std::size_t number, worker::WorkloadCache&
                                .stop = stop.get_token(),
                                .record = sweep::RecordLevel::summary};
   const sweep::CellResult result = worker::run_experiment(sim, workloads, hooks);
-  const double served_s = figure_of(result, "makespan_s");
-  return {
-      number, served_s,
-      worker::busy_seconds(config, {.served_s = served_s, .steps = figure_of(result, "steps")})};
+  const double served_s = figure_of(result.figures, "makespan_s");
+  return {number, served_s,
+          worker::busy_seconds(
+              config, {.served_s = served_s, .steps = figure_of(result.figures, "steps")})};
 }
 
 /// In child `child` of `children`: simulates its share and writes what each took.

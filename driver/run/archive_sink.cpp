@@ -13,11 +13,8 @@ namespace driver {
 namespace {
 
 std::string outcome_text(const sweep::CellRecord& record) {
-  double jct = sweep::kNotObserved, steps = sweep::kNotObserved;
-  for (const sweep::Figure& figure : record.figures) {
-    if (figure.name == "jct_wall_mean_s") jct = figure.value;
-    if (figure.name == "steps") steps = figure.value;
-  }
+  const double jct = figure_of(record.figures, "jct_wall_mean_s"),
+               steps = figure_of(record.figures, "steps");
   char text[80];
   if (std::isnan(steps))
     std::snprintf(text, sizeof text, "mean jct_wall %.1f s", jct);

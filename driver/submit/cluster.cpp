@@ -83,24 +83,16 @@ void check_lines(const ParamReader& in, const sweep::ParamMap& params) {
   }
 }
 
-/// Names every key that is missing; the one that is, with its likely misspelling.
 void require_complete(const ParamReader& in, const Cluster& cluster, const fs::path& folder) {
-  std::vector<std::string> missing;
-  const auto need = [&](const std::string& key) {
-    if (!in.has(key)) missing.push_back(key);
-  };
-  for (const char* key : kClusterKeys) need(key);
+  for (const char* key : kClusterKeys) in.require(key);
   const std::set<std::string> skus = names_under(cluster.params, kSku);
   for (const std::string& sku : skus)
-    for (const char* key : kSkuKeys) need(kSku + sku + '.' + key);
-  if (skus.empty()) missing.push_back("sku.NAME.gres, which names a GPU");
-  for (const std::string& qos : names_under(cluster.params, kQos)) need(kQos + qos + ".max_hours");
-  if (missing.empty()) return;
-  if (missing.size() == 1 && !skus.empty()) in.require(missing.front());
-  throw sweep::SpecError(cluster.file + ": " + std::to_string(missing.size()) +
-                         (missing.size() == 1 ? " key is" : " keys are") +
-                         " missing: " + sweep::joined(missing) + "; copy " +
-                         (folder / "generic.toml").string() + ", which has all, and change it");
+    for (const char* key : kSkuKeys) in.require(kSku + sku + '.' + key);
+  for (const std::string& qos : names_under(cluster.params, kQos))
+    in.require(kQos + qos + ".max_hours");
+  if (skus.empty())
+    throw sweep::SpecError(cluster.file + ": names no GPU in a table [sku.NAME]; copy " +
+                           (folder / "generic.toml").string() + ", and change it");
 }
 
 SkuNodes read_sku(ParamReader& in, const std::string& sku) {
@@ -133,7 +125,6 @@ void read_job_keys(ParamReader& in, Cluster& cluster) {
   cluster.signal_lead_s = count_of(in, "cluster.signal_lead_s", 1, kDay);
   cluster.end_margin_s = count_of(in, "cluster.end_margin_s", 0, kDay);
   cluster.staging_gib = number_of(in, "cluster.staging_gib", 0, 1 << 20);
-  in.integer("cluster.max_array_tasks", 1, 1, 1 << 22);  // of earlier versions, which had arrays
   cluster.modules = in.text("cluster.modules", "");
   cluster.scratch = in.text("cluster.scratch", "");
   cluster.mpirun = in.text("cluster.mpirun", "");

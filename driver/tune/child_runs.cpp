@@ -47,8 +47,6 @@ std::vector<std::string> ChildRuns::assignments(const sweep::ParamMap& set) cons
     if (const sweep::Value file = absolute(param.value, spec_); file != param.value)
       assign(key, file);
   assignments.insert(assignments.end(), options_.set.begin(), options_.set.end());
-  if (options_.policy_plugin)
-    assign("policy.plugin", fs::absolute(*options_.policy_plugin).string());
   for (const auto& [key, param] : set) assign(key, absolute(param.value, spec_));
   return assignments;
 }

@@ -51,18 +51,11 @@ std::string list_of(const std::vector<sweep::Param>& values) {
   return "[" + sweep::joined(texts) + "]";
 }
 
-bool has_policy(const sweep::SweepSpec& spec, const char* policy) {
-  return std::ranges::any_of(spec.find_axis("policy")->values, [&](const sweep::Param& each) {
-    return sweep::same_value(each.value, std::string(policy));
-  });
-}
-
-/// The sweep with a point for each candidate and for kTailBase, at all values of the other axes.
+/// The sweep with a point for each candidate at all values of the other axes.
 std::string sweep_text(const sweep::SweepSpec& spec, std::span<const Candidate> candidates) {
   std::string text = spec.text + "\n# The candidates of kvsweep tune.\n[[include]]\npolicy = [";
   std::vector<std::string> names;
   for (const Candidate& each : candidates) names.push_back('"' + each.name + '"');
-  if (!has_policy(spec, kTailBase)) names.push_back('"' + std::string(kTailBase) + '"');
   text += sweep::joined(names) + "]\n";
   for (const sweep::Axis& axis : spec.axes)
     if (axis.name != "policy") text += '"' + axis.name + "\" = " + list_of(axis.values) + '\n';

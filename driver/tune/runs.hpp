@@ -12,9 +12,6 @@
 
 namespace driver {
 
-/// The policy whose tail the winner's is held against; in the sweep if it has no part in the race.
-inline constexpr const char* kTailBase = "fcfs";
-
 /// Cells of a tuning: these policies with repeats [first, last) of the sweep.
 struct TuneCells {
   std::vector<std::string> policies;

@@ -93,16 +93,14 @@ MAY_INCLUDE = {
     "driver/plan": "workers/backends/sim driver/command_line driver/farm analysis/text analysis/compare analysis/ranking sweeps/files sweeps/definition sweeps/archive "
                    "workers/binding workers/cell posix",
     "driver/bound": "driver/command_line driver/plan analysis/text analysis/compare analysis/ranking sweeps/definition sweeps/archive workers/binding workers/bounds workers/cell",
-    "driver/bundle": "driver/command_line driver/bound analysis/text analysis/compare analysis/claims sweeps/files sweeps/definition sweeps/archive "
-                     "sweeps/upkeep workers/binding workers/cell workers/engine/base version",
     "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/definition workers/profiles workers/binding",
     "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/trace sweeps/files sweeps/definition sweeps/archive sweeps/commits "
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
     "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/definition sweeps/archive sweeps/commits workers/profiles workers/rank posix",
     "driver/capacity": "driver/command_line driver/plan driver/run driver/tune analysis/text analysis/compare analysis/ranking analysis/capacity sweeps/definition sweeps/archive workers/profiles",
-    "driver/commands": "driver/bundle driver/capacity driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/digest "
+    "driver/commands": "driver/capacity driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/digest "
                        "analysis/compare analysis/ranking analysis/claims analysis/report analysis/trace sweeps/files sweeps/definition sweeps/archive sweeps/commits "
-                       "sweeps/upkeep workers/binding workers/bounds workers/rank workers/tools version posix",
+                       "sweeps/upkeep workers/binding workers/bounds workers/cell workers/engine/base workers/rank workers/tools version posix",
     "driver": "driver/command_line driver/commands driver/farm sweeps/files posix",
 }
 # Libraries that only these files of a room include.

@@ -141,7 +141,7 @@ TEST_CASE("a mark is a running cell as long as its process may live") {
 
 TEST_CASE("check counts what is there and finds a changed byte") {
   const FinishedRun run;
-  CHECK_THAT(run.said({"check", "tiny.h5"}), StartsWith("ok: 2 cells, 2 with a result, "));
+  CHECK_THAT(run.said({"check", "tiny.h5"}), StartsWith("ok: 2 cells, 2 with a result\n"));
   std::string bytes = run.read("tiny.h5");
   bool found =
       false;  // at the first of these places that is part of the data, not of room that is left
@@ -282,7 +282,7 @@ TEST_CASE("a fit says what steps take, of one card and model") {
   CHECK_THAT(fit, StartsWith("MODELLED (sim): ") && Contains("llama-3.1-8b on h100-80gb"));
   CHECK_THAT(fit, Contains("us x scheduled tokens") && Contains("ns x KV tokens read"));
   CHECK_THAT(fit, !Contains("[measured]"));  // a simulator's steps are no measurement
-  run.check_refused({"fit", "tiny.h5", "tiny.h5"}, 2, "measured cells against simulated ones");
+  run.check_refused({"twin", "tiny.h5"}, 2, "tiny.h5 has no measured result");
 }
 
 TEST_CASE("a fit over two cards, or over nothing, is refused") {

@@ -45,8 +45,7 @@ TEST_CASE("a bundle is judged as it was packed, and its simulated cells run agai
   CHECK(outcome.exit_code == 0);
   CHECK_THAT(outcome.out, Contains("2 of 2 simulated cells run again, with equal figures"));
   CHECK_THAT(outcome.out, Contains("1 archives hold what cells recorded"));
-  CHECK_THAT(bundle.program.read("bundle/README.md"), Contains("2 MODELLED (sim, measured)"));
-  CHECK_THAT(bundle.program.read("bundle/README.md"), Contains("`kvsweep run "));
+  CHECK_THAT(bundle.program.read("bundle/README.md"), Contains("kvsweep verify ."));
 }
 
 TEST_CASE("cells that no time is left for are counted, and nothing fails for them") {

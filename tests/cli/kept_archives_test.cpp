@@ -80,20 +80,18 @@ TEST_CASE("the studies state the mean completion time of every kept cell") {
   }
 }
 
-TEST_CASE("simulated cells are held against kept summaries, which have no steps to fit") {
+TEST_CASE(
+    "measured cells of a card are simulated from kept summaries, which have no steps to fit") {
   const Program program;
-  const std::string sweep = (kSource / "sweeps/experiments/tiers-h100.toml").string();
   const std::string kept = (kSource / "sweeps/measured/tiers-h100.h5").string();
-  must_run(program, {"run", sweep, "--backend", "sim", "--set", "sim.cost_model=measured", "--only",
-                     "jps=6,repeat=0", "--archive", "sim.h5"});
-  const Outcome alone = program.run({"fit", kept});
-  CHECK(alone.exit_code == 2);
-  CHECK(alone.err.find("is stored at the level summary, without its steps") != std::string::npos);
-  const Outcome beside = must_run(program, {"fit", kept, "sim.h5"});
-  CHECK(beside.out.find("12 cells are summaries, which have no steps to fit") != std::string::npos);
-  CHECK(beside.out.find("[measured]") == std::string::npos);
-  CHECK(beside.out.find("policy=cpu_offload jps=6 dram_gib=64") != std::string::npos);
-  CHECK(beside.out.find("mean distance over ") != std::string::npos);
+  const Outcome fit = program.run({"fit", kept});
+  CHECK(fit.exit_code == 2);
+  CHECK(fit.err.find("is stored at the level summary, without its steps") != std::string::npos);
+  const Outcome twin =
+      must_run(program, {"twin", kept, "--only", "policy=cpu_offload,jps=6,repeat=0,dram_gib=64"});
+  CHECK(twin.out.find("MEASURED (cuda) / MODELLED (sim, measured, ") != std::string::npos);
+  CHECK(twin.out.find("policy=cpu_offload jps=6 dram_gib=64") != std::string::npos);
+  CHECK(twin.out.find("mean distance over ") != std::string::npos);
 }
 
 TEST_CASE("a summary of an older result has the tail that its jobs told") {

@@ -128,8 +128,8 @@ TEST_CASE("a word that is no figure, key or argument says what there is") {
       {{"table", "a.h5", "b.h5"}, "table: unexpected argument \"b.h5\"; usage: kvsweep table"},
       {{"run", "a.toml", "a.toml"}, "\"a.toml\" is given twice"},
       {{"run", "a.toml", "--policy", "fcfs"},
-       "unknown option --policy (did you mean --policy-plugin?); a key of the sweep is set by "
-       "--set KEY=VALUE, cells are chosen by --only KEY=VALUE"},
+       "unknown option --policy; a key of the sweep is set by --set KEY=VALUE, cells are chosen by "
+       "--only KEY=VALUE"},
       {{"run", "a.toml", "--arch", "x.h5"}, "unknown option --arch (did you mean --archive?)"},
       {{"run", "a.h5"}, "a.h5: is an archive (HDF5), and a TOML file is expected"},
       {{"plan", "a.h5"}, "`kvsweep table a.h5` shows its results"},
@@ -210,9 +210,9 @@ TEST_CASE("help explains options for the command alone") {
   const Program program;
   CHECK_THAT(program.run({"help", "table"}).out,
              !Contains("claims") && !Contains("jsonl") && Contains("text or csv"));
-  CHECK_THAT(program.run({"help", "claims"}).out, Contains("the set to judge"));
+  CHECK_THAT(program.run({"help", "claims"}).out, Contains("judges this set of claims alone"));
   CHECK_THAT(program.run({"help", "export"}).out,
-             Contains("csv, jsonl, aiperf or vllm-bench") && !Contains("perfetto"));
+             Contains("csv or jsonl; aiperf or vllm-bench") && !Contains("perfetto"));
 }
 
 TEST_CASE("a missing permission has one exit code") {

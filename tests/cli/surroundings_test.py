@@ -43,7 +43,7 @@ def written(folder, name=b"tiny.toml"):
 @case("where addresses are limited, as on login nodes, commands that compute no model run")
 def addresses_are_limited():
     limit = 400_000 * 1024  # ulimit -v 400000
-    commands = ["plan tiny.toml", "workload tiny.toml", "policies", "keys", "bound tiny.toml", "run tiny.toml --archive a.h5",
+    commands = ["plan tiny.toml", "workload tiny.toml", "policies", "keys", "run tiny.toml --archive a.h5",
                 "check a.h5", "table a.h5", "compare a.h5", "status a.h5", "export a.h5 --table jobs", "pack a.h5 -o bundle",
                 "verify bundle --minutes 0", "merge a.h5 a.h5 -o b.h5", "salvage a.h5 -o c.h5", "doctor"]
     with tempfile.TemporaryDirectory() as folder:

@@ -48,9 +48,7 @@ TEST_CASE("tune finds a better time to live by itself, and says what it gains on
   CHECK_THAT(tuned.out, Contains("4 candidates for continuum\n3 seeds: 5 policies, "));
   CHECK_THAT(tuned.out, Contains("policy.threshold_s = 60") && Contains("policy.ttl_s = "));
   CHECK_THAT(tuned.out, Contains("jct_wall_mean_s is 0.") &&
-                            Contains(" of the untuned continuum's on 5 held-out seeds") &&
-                            Contains("; p99: TTFT ") && Contains(" s, first token ") &&
-                            Contains(" s, but its p99 TTFT is 1.") && Contains(" times fcfs's"));
+                            Contains(" of the untuned continuum's on 5 held-out seeds\n"));
   const std::string policy = program.read("tuned/continuum-tuned.toml");
   CHECK_THAT(policy, Contains("# Tuned by kvsweep tune (tiny): jct_wall_mean_s is 0."));
   CHECK_THAT(policy, Contains("\nthreshold_s = 60") && Contains("\nretention = \"pin\"\n"));
@@ -124,7 +122,7 @@ TEST_CASE("held-out cells may have other keys, and the gain names them") {
   const Program program;
   program.write("slow.toml", slow_tools() + "[tune.held_out_set]\n\"workload.gap_s\" = 4.0\n");
   const Outcome tuned = program.run({"tune", "slow.toml", "-o", "tuned"});
-  CHECK_THAT(tuned.out, Contains(" on 5 held-out seeds with workload.gap_s = 4.0; p99: TTFT "));
+  CHECK_THAT(tuned.out, Contains(" on 5 held-out seeds with workload.gap_s = 4.0\n"));
 }
 
 TEST_CASE("tune says on the screen why its runs wait and why it ends") {

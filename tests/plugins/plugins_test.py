@@ -155,27 +155,7 @@ def page():
             expect_equal(row["plugin_calls"] > 20, True, f"calls with {axis}, {row['plugin_calls']}")
 
 
-@case("--policy-plugin lets an object decide what it offers, where the sweep does not say what")
-def option():
-    archives.need_h5py()
-    plain = sweep(gpus=("h100-80gb",), policies=("fcfs",), jps=(1,), repeats=1)
-    with Folder(plain) as folder:
-        folder.run("--archive", "a.h5", "--policy-plugin", plugin("latest_first"), workers=2)
-        row = list(archives.cells(folder.file("a.h5")).values())[0]
-        expect_equal(row["status"], "ok", "status")
-        expect_in('"policy.order":"plugin"', row["config_json"], "configuration")
-        expect_equal("policy.eviction" in row["config_json"], False, "eviction, which it does not offer")
-        outcome = folder.run("--archive", "b.h5", "--policy-plugin", "nothing.so", workers=2)
-        expect_in("--policy-plugin: names no file (nothing.so)", str(outcome), "message")
-    chosen = plain.replace("jps = [1]", 'jps = [1]\n"policy.order" = ["fcfs", "plugin"]')
-    with Folder(chosen) as folder:
-        folder.run("--archive", "a.h5", "--policy-plugin", plugin("fcfs_lru"), workers=2)
-        rows = rows_by_order(folder)
-        expect_equal(sorted(rows), ["fcfs", "plugin"], "orders")
-        expect_equal("policy.eviction" in rows["plugin"]["config_json"], False, "eviction, which the sweep leaves alone")
-
-
-@case("tune searches the parameters of a plugin, which the sweep or --policy-plugin names")
+@case("tune searches the parameters of a plugin, which --set names")
 def tuned():
     text = sweep(gpus=("h100-80gb",), policies=("mine",), jps=(6,), repeats=1, jobs=40)
     text += '''
@@ -196,7 +176,7 @@ held_out = 5
         with open(folder.file("profiles/policies/mine.toml"), "w") as file:
             file.write('# A plugin orders the queue.\norder = "plugin"\n')
         said = words([PROGRAM, "tune", "farm.toml", "-o", "tuned", "--profiles", "profiles",
-                      "--policy-plugin", plugin("weighted")], folder)
+                      "--set", "policy.plugin=" + plugin("weighted")], folder)
         expect_in("of the untuned mine's on 5 held-out seeds", said, "what it gains")
         with open(folder.file("tuned/mine-tuned.toml")) as file:
             expect_in("plugin_value_1 = 0.", file.read(), "what it found")

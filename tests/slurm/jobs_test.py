@@ -54,9 +54,9 @@ def wrong_card():
 @case("USR1 ahead of the time limit drains a run, and the job is requeued until every cell has run once")
 def time_limit():
     with Cluster(sweep(repeats=2, jobs=300)) as cluster:
-        # Of the shortest limit that Slurm has, a minute, most is waited for the signal otherwise.
-        cluster.write_profile("early.toml", "signal_lead_s = 30", "signal_lead_s = 40")
-        job, merge = cluster.submit("--sku", "a100-40gb", "--time", "1", cluster="early.toml")
+        # The signal comes in the first half of the shortest limit of a simulation, two minutes.
+        cluster.write_profile("early.toml", "max_hours = 1\nsignal_lead_s = 30", "max_hours = 0.0334\nsignal_lead_s = 56")
+        job, merge = cluster.submit("--sku", "a100-40gb", cluster="early.toml")
         job.until_logged(FINISHED)
         frozen = cluster.until(job.worker, "a cell that runs")
         os.kill(frozen, signal.SIGSTOP)  # so that the job is busy when Slurm's signal arrives, however fast the machine is

@@ -50,10 +50,6 @@ void set_arrival_seed(ExperimentConfig& config, std::int64_t seed);
 /// Keeps a reference to `profiles`.
 sweep::KeyRules key_rules(Profiles& profiles);
 
-/// The keys of policies that may say "plugin" whatever the others say, of which the plugin in this
-/// file decides. Throws engine::InputError when it cannot be loaded.
-std::vector<std::string> choices_of_plugin(const std::string& path);
-
 /// "gpu=h100-80gb policy=fcfs jps=1", with " engine.emulate=a100-40gb" behind it for a pool that is
 /// not the card's own, axis or not, and " repeat=2" from repeat 1 on.
 std::string label(const sweep::Cell& cell);

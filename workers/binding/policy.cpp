@@ -42,14 +42,6 @@ void bind_plugin(ParamBinder& in) {
 
 }  // namespace
 
-std::vector<std::string> choices_of_plugin(const std::string& path) {
-  const policies::PluginLibrary library(path);
-  std::vector<std::string> keys;
-  for (const char* axis : {"order", "admission", "retention", "eviction"})
-    if (library.offers(axis)) keys.push_back(std::string("policy.") + axis);
-  return keys;
-}
-
 void bind_policy(ParamBinder& in) {
   const engine::EngineConfig& engine = in.config.engine;
   policies::PolicyConfig& policy = in.config.policy;

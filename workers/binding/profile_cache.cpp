@@ -15,12 +15,6 @@ const Profile& kept(std::map<std::string, Profile>& known, const std::filesystem
 
 }  // namespace
 
-void Profiles::set_server(const std::string& name, const std::string& server,
-                          backends::MeasuredFit fit) {
-  gpu(name);
-  gpus_.at(name).servers[server] = std::move(fit);
-}
-
 const backends::GpuProfile& Profiles::gpu(const std::string& name) {
   return kept(gpus_, dir_, name, load_gpu_profile);
 }

@@ -17,9 +17,6 @@ class Profiles {
   explicit Profiles(std::filesystem::path dir) : dir_(std::move(dir)) {}
   const std::filesystem::path& dir() const { return dir_; }
   const backends::GpuProfile& gpu(const std::string& name);
-  /// Puts constants of a server, "vllm 0.26.async", into a card's profile, for what is bound from
-  /// now on.
-  void set_server(const std::string& gpu, const std::string& name, backends::MeasuredFit fit);
   const model::ModelConfig& model_config(const std::string& name);
   const model::ModelShape& model(const std::string& name) { return model_config(name).shape; }
   const sweep::ParamMap& policy(const std::string& name);
