@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/report/gap_charts.hpp"
 #include "analysis/report/load_chart.hpp"
 #include "analysis/text/text_table.hpp"
 
@@ -340,7 +339,6 @@ std::vector<Chart> panel_charts(const ReportPanel& panel) {
     finish(charts, jct_chart(panel, rate, pools), kNoJobs);
     for (const Pool& pool : pools) finish(charts, hits_chart(panel, rate, pool), kNoTurns);
   }
-  add_gap_charts(charts, panel);
   return charts;
 }
 
