@@ -47,26 +47,6 @@ bool has_tail(const PolicyTableRow& row, std::size_t figure) {
                              [&](const Tail& each) { return !std::isnan(each.values[figure].s); });
 }
 
-/// Adds the lines of a rate. Blanks stand for the marks that only means have.
-class RowAdder {
- public:
-  RowAdder(Grid& grid, const PolicyTableRow& row, std::size_t width)
-      : grid_(grid), row_(row), blanks_(width, ' ') {}
-
-  template <class TextOf>
-  void add(const std::string& what, TextOf text_of) {
-    Texts texts = {what == "mean" ? row_.jps : "", what};
-    for (const Rated& entry : row_.entries)
-      texts.push_back(text_of(entry) + (what == "mean" ? "" : blanks_));
-    grid_.rows.push_back(std::move(texts));
-  }
-
- private:
-  Grid& grid_;
-  const PolicyTableRow& row_;
-  std::string blanks_;
-};
-
 bool has_bounds(std::span<const Rated> entries) {
   return std::ranges::any_of(entries, [](const Rated& each) { return !std::isnan(each.bound); });
 }
@@ -79,28 +59,35 @@ bool has_bounds(std::span<const PolicyTable> tables) {
 }
 
 void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, std::size_t width) {
-  RowAdder lines(grid, row, width);
-  lines.add("mean", [&](const Rated& entry) { return value_text(entry, width); });
+  const std::string blanks(width, ' ');  // for the marks that only means have
+  const auto add = [&](const std::string& what, auto text_of) {
+    const bool is_mean = what == "mean";
+    Texts texts = {is_mean ? row.jps : "", what};
+    for (const Rated& entry : row.entries)
+      texts.push_back(text_of(entry) + (is_mean ? "" : blanks));
+    grid.rows.push_back(std::move(texts));
+  };
+  add("mean", [&](const Rated& entry) { return value_text(entry, width); });
   const std::size_t column = fcfs_column(table);
   const Rated* fcfs = column < row.entries.size() ? &row.entries[column] : nullptr;
   if (has_ratios(row))
-    lines.add("/ fcfs", [](const Rated& entry) { return two_decimals(entry.over_fcfs.value); });
+    add("/ fcfs", [](const Rated& entry) { return two_decimals(entry.over_fcfs.value); });
   for (std::size_t i = 0; i < kTailFigures.size(); ++i)
     if (has_tail(row, i) && kTailFigures[i].figure != table.figure)
-      lines.add("p99 " + std::string(kTailFigures[i].name), [&](const Rated& entry) {
+      add("p99 " + std::string(kTailFigures[i].name), [&](const Rated& entry) {
         const auto at = static_cast<std::size_t>(&entry - row.entries.data());
         return four_digits(row.tails[at].values[i].s);
       });
   if (has_bounds(row.entries)) {
-    lines.add(bound_name(table.place), [](const Rated& each) { return two_decimals(each.bound); });
-    lines.add("  / bound", [](const Rated& each) { return two_decimals(each.certified_regret()); });
-    lines.add("  / best", [](const Rated& each) { return two_decimals(each.regret_to_best()); });
+    add(bound_name(table.place), [](const Rated& each) { return two_decimals(each.bound); });
+    add("  / bound", [](const Rated& each) { return two_decimals(each.certified_regret()); });
+    add("  / best", [](const Rated& each) { return two_decimals(each.regret_to_best()); });
   }
   if (table.sources.empty()) return;
-  lines.add("published", [](const Rated& entry) { return published_text(entry.published); });
+  add("published", [](const Rated& entry) { return published_text(entry.published); });
   if (fcfs == nullptr || std::isnan(fcfs->published)) return;
-  lines.add("  / fcfs",
-            [&](const Rated& entry) { return two_decimals(entry.published / fcfs->published); });
+  add("  / fcfs",
+      [&](const Rated& entry) { return two_decimals(entry.published / fcfs->published); });
 }
 
 /// Of the widest mark of a table.
@@ -182,16 +169,12 @@ void print_legend(std::span<const PolicyTable> tables, std::ostream& out) {
       }
     }
   }
-  const std::size_t size_end = marks.find('G');
-  const std::string before_size = marks.substr(0, std::min(size_end, marks.size()));
-  const std::string size = before_size.substr(before_size.find_last_not_of("0123456789.") + 1);
   const auto has = [&](char mark) { return marks.find(mark) != std::string::npos; };
   out << '\n';
   if (has('*') || has('=') || has('?')) {
     out << "* best at its rate; = best, with others less than 1 % apart";
     if (has('?')) out << "; ? undecided: the repeats do not tell it from the best (Holm, 5 %)";
-    if (size_end != std::string::npos)
-      out << "; *" << size << "G: best with " << size << " GiB of host memory";
+    if (has('G')) out << "; *NG: best with N GiB of host memory";
     out << '\n';
   }
   if (has_bounds(tables))

@@ -41,18 +41,6 @@ Json figures_of(const ReportGroup& group) {
   return figures;
 }
 
-Json cells_of(const ReportGroup& group) {
-  Json cells = Json::array();
-  for (const ConfiguredCell* cell : group.repeats) {
-    const sweep::CellRecord& record = *cell->record;
-    cells.push_back({{"index", record.index},
-                     {"key", record.key.substr(0, 12)},
-                     {"label", record.label},
-                     {"seed", record.seed}});
-  }
-  return cells;
-}
-
 }  // namespace
 
 Json json_of(const ReportArchive& archive) {
@@ -113,7 +101,7 @@ Json json_of(const ReportGroup& group) {
           {"p99", p99_text({&group.tail, 1})},
           {"worse", worse_text({&group.tail, 1})},
           {"from", group.from},
-          {"cells", cells_of(group)},
+          {"label", group.repeats.front()->record->label},
           {"figures", figures_of(group)}};
 }
 

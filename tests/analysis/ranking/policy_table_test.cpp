@@ -209,7 +209,7 @@ TEST_CASE("a mark says with how much host memory a policy is best, unless it is 
   archive.add({{"policy", text("lmcache")}, {"dram_gib", whole(128)}}, 40);
   const std::string table = printed(tables_of(archive));
   CHECK_THAT(table, Contains(" 50*16G ") && Contains(" 40*\n") &&
-                        Contains("*16G: best with 16 GiB of host memory"));
+                        Contains("*NG: best with N GiB of host memory"));
 }
 
 TEST_CASE("a figure that is better neither way has no marks, and the legend explains none") {

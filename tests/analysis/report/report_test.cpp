@@ -196,8 +196,7 @@ TEST_CASE(
   for (const json& panel : page["panels"]) {
     CHECK_THAT(panel["kind"].get<std::string>(), Contains("MODELLED"));
     for (const json& group : panel["groups"]) {
-      cells += group["cells"].size();
-      CHECK(group["repeats"] == group["cells"].size());
+      cells += group["repeats"].get<std::size_t>();
     }
     const auto tokens = std::ranges::find_if(panel["charts"], [](const json& chart) {
       return chart["id"] == "tokens" && chart["at"]["rate"] == "all" &&

@@ -6,7 +6,6 @@ import {
   ALL, questionsOf, rateText, sweepsOf, type Group, type Panel, type Report,
 } from "@/report/data";
 import { axisTip, coinciding, csvOf, keysOf, nice } from "@/charts/draw";
-import { axesOf, fixed, itemsOf, valuesOf } from "@/report/explore";
 import { designsOf, shortened } from "@/report/folds";
 import { brief } from "@/charts/parts";
 import { Store } from "@/report/state";
@@ -15,7 +14,7 @@ import { even, num, percent } from "@/shared/format";
 import { policyLook } from "@/shared/policy_looks";
 
 function group(jps: string, variant: string, dram: string): Group {
-  return { variant, repeats: 1, jps, dram, cells: [], from: "cell 0 of a.h5", p99: "", worse: "", figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, standing: "" } } };
+  return { variant, repeats: 1, jps, dram, label: "", from: "cell 0 of a.h5", p99: "", worse: "", figures: { jct_wall_mean_s: { unit: "s", mean: 1, interval: null, ratio: null, ratio_interval: null, published: null, standing: "" } } };
 }
 
 function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
@@ -52,8 +51,7 @@ describe("a sweep in several archives", () => {
 describe("panels of a design", () => {
   const labelled = (label: string, settings: string, kind?: string): Panel => {
     const made = panel("a", kind);
-    const cell = { index: 0, key: "", label, seed: 1 };
-    return { ...made, settings, groups: made.groups.map((each) => ({ ...each, cells: [cell] })) };
+    return { ...made, settings, groups: made.groups.map((each) => ({ ...each, label })) };
   };
 
   it("are called by what they differ in, and share the rest", () => {
@@ -266,23 +264,5 @@ describe("the look of a policy", () => {
 
   it("of an unknown policy follows from its name", () => {
     expect(policyLook(["mine", "fcfs"], "mine")).toEqual(policyLook(["mine"], "mine"));
-  });
-});
-
-describe("a chart of any figure", () => {
-  const items = itemsOf([panel("a"), { ...panel("b"), settings: "workload.gap_s=5" }]);
-
-  it("has every axis in which cells differ, with numbers in their order", () => {
-    expect(axesOf(items)).toEqual(["policy", "policy without its memory", "arrival rate", "host memory", "GPU", "workload.gap_s"]);
-    expect(valuesOf(items, "arrival rate")).toEqual(["1", "10"]);
-    expect(valuesOf(items, "host memory")).toEqual(["-", "16", "128"]);
-  });
-
-  it("averages over no other axis: these have one value, which it names", () => {
-    const shown = fixed(items, ["arrival rate", "policy"], { GPU: "b" });
-    expect(shown.items.length).toBe(6);
-    expect(shown.note).toBe("GPU b");
-    const memory = fixed(items, ["host memory", "policy without its memory"], { GPU: "a", "arrival rate": "10" });
-    expect(memory.items.map(({ group }) => group.variant)).toEqual(["fcfs", "lmcache-16G", "lmcache-128G"]);
   });
 });

@@ -93,11 +93,11 @@ export const xSwitch = (store: Store): HTMLElement => either(store, "tokens", "x
 export const turnsSwitch = (store: Store): HTMLElement => either(store, "turns", "turns",
   [["each", "each", "how long each turn takes"], ["sum", "so far", "how long all turns up to this one take"]]);
 
-export function metricSelect(store: Store, spoken = "figure"): HTMLElement {
+export function metricSelect(store: Store): HTMLElement {
   const groups = store.report.panels.flatMap((panel) => panel.groups);
   const metrics = [...new Set(groups.flatMap((group) => Object.keys(group.figures)))];
   return select(store, "figure", () => metrics.map((value) => ({ value, text: value })),
-    () => store.state.metric, (metric) => store.set({ metric }), spoken);
+    () => store.state.metric, (metric) => store.set({ metric }));
 }
 
 function policyButton(store: Store, variant: string): HTMLElement {

@@ -22,7 +22,8 @@ export interface Group {
   variant: string;
   repeats: number;
   dram: string;
-  cells: { index: number; key: string; label: string; seed: number }[];
+  /** Of its first cell. */
+  label: string;
   /** Where its numbers come from: "cells 3 and 15 of a.h5". */
   from: string;
   /** "p99: TTFT 24.6 s, first token 1.14 s, JCT 83.4 s", and what of it is worse than fcfs's by far. */

@@ -24,7 +24,7 @@ const NOT_OF_PANELS = new Set(["gpu", "policy", "jps", "dram_gib"]);
 
 /** The keys that a sweep varies, from a label: "gpu=h100-80gb model=opt-13b policy=swap". */
 function axesOf({ groups }: Panel): string {
-  const label = groups[0]?.cells[0]?.label ?? "";
+  const label = groups[0]?.label ?? "";
   const keys = label.split(" ").flatMap((word) => /^([\w.]+)=/.exec(word)?.[1] ?? []);
   return keys.filter((key) => !NOT_OF_PANELS.has(key)).join(" ");
 }

@@ -9,7 +9,6 @@ import { provenanceSection } from "./archives";
 import type { Card } from "./card";
 import { complete } from "@/charts/chart";
 import { sweepsOf, type Report } from "./data";
-import { exploreSection } from "./explore";
 import { accessesSection, capacitySection, studiesSection } from "./figures";
 import { MANY_PANELS } from "./folds";
 import { loadSection, panelSection } from "./panel";
@@ -27,7 +26,6 @@ const still = (element: HTMLElement): Card => ({ element, refresh: () => undefin
 
 /** From top to bottom. */
 function sections(store: Store): Card[] {
-  const explore = exploreSection(store);
   const warnings = warningsSection(store.report);
   return [
     ...capacitySection(store.report),
@@ -40,7 +38,6 @@ function sections(store: Store): Card[] {
     still(summarySection(store)),
     still(actsSection(store)),
     panelSection(store),
-    ...(explore ? [explore] : []),
     still(claimsSection(store)),
     still(missingSection(store.report)),
     still(provenanceSection(store.report)),

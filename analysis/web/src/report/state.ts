@@ -7,7 +7,6 @@ const USUAL = {
   panel: 0, rate: "", metric: METRIC, focus: "",
   x: "largest", // tokens: of the step ("total"), or of its largest request
   turns: "each", // duration: of each turn, or of all up to it ("sum")
-  over: "", series: "", facet: "GPU", // of the chart of any figure
   all_claims: false, // also those that cannot be judged here
 };
 

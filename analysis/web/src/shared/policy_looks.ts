@@ -10,7 +10,7 @@ export const COLORS = 8;
 export const DASHES = 3;
 
 /** "cpu_offload" of "cpu_offload-16G" and "cpu_offload+ttl_s=2". */
-export const policyOf = (variant: string): string => /^[^+-]*/.exec(variant)?.[0] ?? variant;
+const policyOf = (variant: string): string => /^[^+-]*/.exec(variant)?.[0] ?? variant;
 
 /** A policy that is not known has a place by its name. */
 function placeOf(policy: string): number {
