@@ -211,7 +211,6 @@ std::optional<double> of_table(const std::string& metric, const Words& words, Ce
     if (what == "step_max") return largest(gather(cells, load, "steps", first));
     if (what == "slope_us" || what == "intercept_ms" || what == "r2")
       return fit(cells, load, words);
-    if (what == "events") return events(cells, load, first);
     if (what == "tool_share") return tool_share(cells, load, first);
     if (metric == "new_tok:min") return fewest_new_tokens(cells, load);
     if (metric == "steps_beyond_output:min") return fewest_steps_beyond_output(cells, load);
@@ -234,7 +233,6 @@ std::optional<double> of_table(const std::string& metric, const Words& words, Ce
 
 double claim_metric(const std::string& metric, CellSpan cells, const LoadTable& load) {
   const Words words = sweep::split(metric, ":");
-  if (metric == "cells") return static_cast<double>(cells.size());
   if (metric == "next_turn_hit") return next_turn_hit(cells, load);
   if (metric == "pin_share") return pin_share(cells, load);
   if (metric == "h2d_gb_per_s") return h2d_rate(cells, load);

@@ -12,7 +12,6 @@ namespace analysis {
 using LoadTable = std::function<sweep::Table(const ConfiguredCell&, std::string_view table)>;
 
 /// A metric of the cells of one repeat. Besides the figures of /cells (the mean over the cells):
-///   cells                     number of cells
 ///   sum:FIGURE                a figure's sum over the cells
 ///   turn_latency_s:K          mean latency of the K-th turn, from 1
 ///   turn_growth:K:L           mean latency of the K-th turn over that of the L-th
@@ -29,7 +28,6 @@ using LoadTable = std::function<sweep::Table(const ConfiguredCell&, std::string_
 ///   step_mode:max_tok_from:N  most frequent size of the largest request from N tokens on
 ///   slope_us:X, intercept_ms:X, r2:X   of step duration over column X of /steps, least squares
 ///   h2d_gb_per_s              bytes copied to the device over the time from first to last step
-///   events:KIND               rows of /kv_events of this kind
 ///   pin_share                 pins over all decisions at the end of turns other than the last
 ///   access:NAME               metric of logged KV accesses, see access.hpp
 /// NaN if the cells lack the data. Throws std::invalid_argument for any other form.

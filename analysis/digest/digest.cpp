@@ -9,7 +9,6 @@
 namespace analysis {
 namespace {
 
-constexpr int kSingles = 8;              // each number below has its own bin
 constexpr double kBinsPerOctave = 4;     // in a histogram
 constexpr double kFieldsPerOctave = 12;  // in a grid
 
@@ -85,19 +84,13 @@ void add_parts(JobDigest& digest, const sweep::Table& jobs, const sweep::Table& 
 }  // namespace
 
 int TokenHistogram::bin_of(std::int64_t tokens) {
-  if (tokens < kSingles) return static_cast<int>(std::max<std::int64_t>(tokens, 0));
-  const double octaves = std::log2(static_cast<double>(tokens) / kSingles);
-  int bin = kSingles + static_cast<int>(kBinsPerOctave * octaves);
-  // Edges are rounded up to whole numbers, and logarithms have rounding errors: correct the bin.
-  while (first_of(bin) > tokens) --bin;
-  while (first_of(bin + 1) <= tokens) ++bin;
-  return bin;
+  if (tokens <= 0) return -1;
+  return static_cast<int>(std::floor(kBinsPerOctave * std::log2(static_cast<double>(tokens))));
 }
 
 std::int64_t TokenHistogram::first_of(int bin) {
-  if (bin <= kSingles) return bin;
-  return static_cast<std::int64_t>(
-      std::ceil(kSingles * std::exp2((bin - kSingles) / kBinsPerOctave) - 1e-9));
+  if (bin < 0) return 0;
+  return static_cast<std::int64_t>(std::ceil(std::exp2(bin / kBinsPerOctave) - 1e-9));
 }
 
 void TokenHistogram::add(const TokenHistogram& other) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/ranking/sentences.hpp"
 #include "analysis/report/cell_names.hpp"
 
 namespace analysis {
@@ -20,11 +21,6 @@ std::string without_tables(sweep::RecordLevel level) {
          ", without their steps and KV events" +
          (level == sweep::RecordLevel::summary ? ", jobs and turns" : "") +
          ": charts of these leave them out";
-}
-
-template <class T>
-void add_once(std::vector<T>& list, const T& value) {
-  if (std::ranges::find(list, value) == list.end()) list.push_back(value);
 }
 
 /// Forms panels from rows, then reads the tables of each cell once.
