@@ -64,7 +64,7 @@ Json json_of(const ChartColumn& column) {
 
 /// The x of the series before need not be repeated.
 Json json_of(const ChartSeries& series, const ChartSeries* before) {
-  constexpr const char* kDraw[] = {"line", "steps", "filled", "dots", "bars", "stack", "boxes"};
+  constexpr const char* kDraw[] = {"line", "steps", "dots", "bars", "stack", "boxes"};
   Json json = {{"name", series.name}, {"draw", kDraw[static_cast<std::size_t>(series.draw)]}};
   set(json, "policy", series.policy);
   set(json, "color", series.color);
@@ -86,7 +86,6 @@ Json json_of(const ChartSeries& series, const ChartSeries* before) {
 
 Json json_of(const ChartPanel& panel) {
   Json json = {{"name", panel.name}};
-  set(json, "says", panel.says);
   json["x"] = json_of(panel.x);
   json["y"] = json_of(panel.y);
   set(json, "flat", panel.flat);

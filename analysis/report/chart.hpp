@@ -32,8 +32,7 @@ struct ChartColumn {
 struct ChartSeries {
   enum class Draw {
     line,
-    steps,   // each y holds until the next x
-    filled,  // the same with the area below it
+    steps,  // each y holds until the next x
     dots,
     bars,   // beside each other
     stack,  // bars on top of each other
@@ -56,7 +55,7 @@ struct ChartSeries {
 
 /// One system of axes.
 struct ChartPanel {
-  std::string name, says;  // says: in smaller letters behind the name
+  std::string name;
   ChartAxis x, y;
   bool flat = false;                                  // bars lie
   bool downward = false;                              // y counts from the top

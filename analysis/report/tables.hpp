@@ -8,7 +8,7 @@
 namespace analysis {
 
 /// A table of a report: its part of the page, a heading, the kind of its numbers, and texts in
-/// rows. Further lines of a text stand below it in smaller letters.
+/// rows.
 struct ReportTable {
   std::string part, heading, kind;
   Grid grid;

@@ -59,7 +59,7 @@ def _look(series, variants):
 
 def _panel(axis, panel, variants):
     if panel["name"]:
-        axis.set_title(panel["name"] + (f": {panel['says']}" if "says" in panel else ""), fontsize=8)
+        axis.set_title(panel["name"], fontsize=8)
     bottom, groups = {}, [series for series in panel["series"] if series["draw"] == "bars"]
     for series in panel["series"]:
         _SERIES[series["draw"]](axis, panel, series, *_look(series, variants), bottom, groups)
@@ -119,8 +119,6 @@ def _line(axis, panel, series, color, dash, bottom, groups):
             "markerfacecolor": "white" if hollow else color} if series.get("points") else {}
     label = None if series.get("quiet") else series["name"]
     axis.plot(x, y, color=color, linestyle=dash, linewidth=0.9 if hollow else 1.2, drawstyle="default" if how == "line" else "steps-post", label=label, **look)
-    if how == "filled":
-        axis.fill_between(x, y, step="post", color=color, alpha=0.3, linewidth=0)
     _ranges(axis, series, color)
 
 
@@ -159,7 +157,7 @@ def _draw_boxes(axis, panel, series, color, dash, bottom, groups):
         axis.bar([math.nan], [math.nan], label=series["name"], **look)
 
 
-_SERIES = {"line": _line, "steps": _line, "filled": _line, "dots": _dots, "bars": _bars, "stack": _bars, "boxes": _draw_boxes}
+_SERIES = {"line": _line, "steps": _line, "dots": _dots, "bars": _bars, "stack": _bars, "boxes": _draw_boxes}
 
 
 def together(charts, rate=None):

@@ -13,7 +13,7 @@ export interface Axis {
 
 export interface Series {
   name: string;
-  draw: "line" | "steps" | "filled" | "area" | "dots" | "bars" | "stack" | "boxes";
+  draw: "line" | "steps" | "area" | "dots" | "bars" | "stack" | "boxes";
   policy?: string;
   color?: string;
   source?: string;
@@ -33,7 +33,6 @@ export interface Series {
 
 export interface ChartPanel {
   name: string;
-  says?: string;
   x: Axis;
   y: Axis;
   flat?: boolean;

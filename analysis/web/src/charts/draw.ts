@@ -16,7 +16,7 @@ const ROTATED = { up: 0, down: 180, square: 0 };
 const isBar = ({ draw }: Series) => draw === "bars" || draw === "stack";
 const isItem = ({ draw }: Series) => draw === "dots" || draw === "boxes";
 const isBoxed = ({ series }: ChartPanel) => series.some(({ draw }) => draw === "boxes");
-const top = ({ name, says }: ChartPanel) => (name === "" ? 30 : says ? 26 : 46);
+const top = ({ name }: ChartPanel) => (name === "" ? 30 : 46);
 
 interface Look {
   color: string;
@@ -143,11 +143,11 @@ function seriesOf(series: Series, panel: ChartPanel, axes: { x: number; y: numbe
       data: points.map((value, i) => [...value, i]),
     }, ...rangesOf(series, common, color)];
   }
-  const stacked = draw === "area" ? { stack: `all-${axes.y}`, areaStyle: { opacity: color === meanings().free ? 0.3 : 1 } } : draw === "filled" ? { areaStyle: { opacity: 0.35 } } : {};
+  const stacked = draw === "area" ? { stack: `all-${axes.y}`, areaStyle: { opacity: color === meanings().free ? 0.3 : 1 } } : {};
   return [{
     ...common, ...stacked, type: "line", data: points, silent: series.quiet ?? false, connectNulls: false,
     symbol: hollow ? "emptyCircle" : series.mark ? symbol : "circle", symbolSize: series.mark ? 9 : 5,
-    showSymbol: (series.points ?? false) && points.length <= MANY_POINTS, step: draw === "steps" || draw === "filled" ? "end" : false,
+    showSymbol: (series.points ?? false) && points.length <= MANY_POINTS, step: draw === "steps" ? "end" : false,
     lineStyle: { width: draw === "area" ? 0 : hollow ? 1 : 1.8, type: dash },
     ...(series.quiet ? { tooltip: { show: false }, z: 5 } : {}),
   }, ...rangesOf(series, common, color)];
@@ -275,8 +275,8 @@ export function draw(chart: Chart, variants: string[]): Drawing {
   const all_x = chart.panels.map((_, i) => i), is_flat = chart.panels.some(({ flat }) => flat);
   const option: Option = {
     grid: chart.panels.map((panel, i) => gridOf(chart, panel, i)),
-    title: chart.panels.map(({ name, says = "" }, i) => ({
-      text: says === "" ? name : `${name}: ${says}`, left: columnsOf(chart) === 1 ? 8 : `${(i % columnsOf(chart)) * 100 / columnsOf(chart) + 5}%`,
+    title: chart.panels.map(({ name }, i) => ({
+      text: name, left: columnsOf(chart) === 1 ? 8 : `${(i % columnsOf(chart)) * 100 / columnsOf(chart) + 5}%`,
       top: Math.floor(i / columnsOf(chart)) * rowHeight(chart) + 2, padding: 2, textStyle: { fontSize: 12, fontWeight: "normal", color: cssVar("--text") },
     })),
     xAxis: axes.x, yAxis: axes.y, series,
@@ -296,7 +296,7 @@ export function keysOf(all: Series[], variants: string[]): Key[] {
     const { color, dash, symbol } = lookOf(series, variants);
     const is_line = how === "line" || how === "steps";
     const look = how === "dots" ? { dot: mark === "down" || mark === "up" ? "triangle" : symbol }
-      : is_line ? { dash: hollow ? [3, 3] : dash } : { fill: how === "filled" ? 0.35 : hollow ? 0 : 1 };
+      : is_line ? { dash: hollow ? [3, 3] : dash } : { fill: hollow ? 0 : 1 };
     keys.set(name, { name, color, ...look });
   }
   return [...keys.values()];

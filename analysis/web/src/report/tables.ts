@@ -1,4 +1,4 @@
-// Tables that the program made (analysis/report/tables.cpp): texts in rows, whose further lines stand below in smaller letters.
+// Tables that the program made (analysis/report/tables.cpp): texts in rows.
 import type { CsvColumn } from "@/shared/csv";
 import { h, type Child } from "@/shared/dom";
 
@@ -23,13 +23,11 @@ const MANY_ROWS = 40; // of a table that is collapsed
 const LONG_TEXT = 24;
 
 function cellOf(table: Table, row: number, at: number): Cell {
-  const [first = "", ...more] = (table.rows[row]?.[at] ?? "").split("\n"), source = table.sources[row] ?? "";
-  const is_number = table.numbers[at] ?? false, is_verdict = table.columns[at] === "verdict";
-  const is_long = !is_number && (more.length > 0 || first.length > LONG_TEXT);
-  const below = more.map((line) => h("div", { class: `small ${line.startsWith("pub.") ? "published" : "muted says"}` }, line));
+  const shown = table.rows[row]?.[at] ?? "", is_number = table.numbers[at] ?? false;
   return {
-    content: [is_verdict ? h("span", { class: `verdict ${first}` }, first) : first, ...below], title: source, is_head: at === 0 && !is_number,
-    class: [is_number && "n", is_long && "wrap", (first === "" || first === "-") && "none"].filter(Boolean).join(" "),
+    content: [table.columns[at] === "verdict" ? h("span", { class: `verdict ${shown}` }, shown) : shown],
+    title: table.sources[row] ?? "", is_head: at === 0 && !is_number,
+    class: [is_number && "n", !is_number && shown.length > LONG_TEXT && "wrap", (shown === "" || shown === "-") && "none"].filter(Boolean).join(" "),
   };
 }
 
