@@ -49,13 +49,6 @@ std::string about(const ReportPanel& panel, const std::string& rate,
          (least == most ? "" : std::to_string(least) + " to ") + repeats_text(most);
 }
 
-/// The published figure that a chart corresponds to, where this card has published values.
-std::string as_published(const ReportPanel& panel, char letter) {
-  return panel.sources.empty()
-             ? ""
-             : std::string(" It is figure ") + letter + " of the published matrix.";
-}
-
 /// Puts up with a chart without series, and says why it has none.
 void finish(std::vector<Chart>& charts, Chart chart, const char* nothing) {
   const bool has_series = std::ranges::any_of(chart.panels, [](const ChartPanel& panel) {
@@ -147,7 +140,7 @@ Chart tokens_chart(const ReportPanel& panel, const std::string& rate,
     drawn.series.push_back(std::move(series));
   }
   chart.note = "Steps by size, in quarter octaves, both axes logarithmic; 0.5: none. " +
-               about(panel, rate, pools) + '.' + as_published(panel, 'a');
+               about(panel, rate, pools) + '.';
   return chart;
 }
 
@@ -199,7 +192,7 @@ Chart step_time_chart(const ReportPanel& panel, const std::string& rate,
   chart.note = "All policies: " + fit_text(all) +
                ". Dashed: least squares of each policy, over all steps; a dot is one step of each "
                "twelfth of an octave in both directions, larger where it stands for more. " +
-               about(panel, rate, pools) + '.' + as_published(panel, 'b');
+               about(panel, rate, pools) + '.';
   return chart;
 }
 
@@ -230,7 +223,7 @@ Chart turns_chart(const ReportPanel& panel, const std::string& rate, const std::
   }
   chart.note = std::string("From arrival to last token, time in queue included") +
                (add_up ? "; means of the turns, added up. " : ". ") + about(panel, rate, pools) +
-               '.' + (add_up ? as_published(panel, 'c') : "");
+               '.';
   return chart;
 }
 
