@@ -48,7 +48,7 @@ TEST_CASE("claims are judged over the figures and tables of archives", "[claims]
   for (int i = 0; i < 23; ++i) sum += 1 + (i * 37 + 3) % 2048;
   CHECK(judged(claim("step_mean:n_tok", "where.jps = 3\nlow = 0\n")).ours.value ==
         Approx(sum / 23));
-  CHECK(judged(claim("cells", "pooled = true\nlow = 6\nhigh = 6\n")).verdict ==
+  CHECK(judged(claim("sum:jct_wall_mean_s", "pooled = true\nlow = 22.5\nhigh = 22.5\n")).verdict ==
         Verdict::reproduced);
 }
 

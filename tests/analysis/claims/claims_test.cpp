@@ -222,8 +222,8 @@ TEST_CASE("the same cell in two archives counts once", "[claims]") {
   }
   CHECK(court.row().ours.repeats == 1);
   Court pool(
-      "[S]\nsays = \"x\"\nsource = \"y\"\nmetric = \"cells\"\npooled = true\nrepeats = 1\n"
-      "low = 1\nhigh = 1\n");
+      "[S]\nsays = \"x\"\nsource = \"y\"\nmetric = \"sum:jct_wall_mean_s\"\npooled = true\n"
+      "repeats = 1\nlow = 350\nhigh = 350\n");
   for (int copy = 0; copy < 3; ++copy) pool.add("fcfs", {350});
   CHECK(pool.row().verdict == Verdict::reproduced);
 }
