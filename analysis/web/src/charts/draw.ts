@@ -7,7 +7,7 @@ import { MEANING, meanings } from "@/shared/meanings";
 import { cssVar, palette } from "@/shared/theme";
 
 import { placeText, type Axis, type Chart, type ChartPanel, type Maybe, type Series } from "@/charts/chart";
-import { brief, listed, looks, nothing, table, tipLine, type Dash, type Drawing, type Key } from "@/charts/parts";
+import { brief, listed, looks, nothing, table, type Dash, type Drawing, type Key } from "@/charts/parts";
 
 const DASHED = [5, 4], HOLLOW_BOX = 4, MANY_POINTS = 60, LONG_NAMES = 60;
 const LOG = { type: "log", minorTick: { show: true, splitNumber: 9 }, minorSplitLine: { show: true } };
@@ -181,7 +181,7 @@ export function axisTip(head: (text: string, panel: number) => string) {
     const all = Array.isArray(items) ? items : [items], first = all[0];
     const lines = all.flatMap(({ value, marker = "", seriesName = "" }) => {
       const y = Array.isArray(value) ? (value as unknown[])[1] : value;
-      return typeof y !== "number" || Number.isNaN(y) || seriesName === "" ? [] : [tipLine(marker, seriesName, num(y))];
+      return typeof y !== "number" || Number.isNaN(y) || seriesName === "" ? [] : [`${marker} ${escapeHtml(seriesName)} <b>${num(y)}</b>`];
     });
     const at = Array.isArray(first?.value) ? Number((first.value as unknown[])[0]) : NaN;
     const x = first?.axisValueLabel !== undefined && !Number.isFinite(at) ? first.axisValueLabel : Number.isFinite(at) ? num(at) : first?.axisValueLabel;

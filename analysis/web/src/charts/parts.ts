@@ -1,7 +1,6 @@
 import type { Option } from "@/charts/echarts";
 import type { CsvColumn, CsvValue } from "@/shared/csv";
 import { h } from "@/shared/dom";
-import { escapeHtml } from "@/shared/escape";
 import { num } from "@/shared/format";
 import { policyLook } from "@/shared/policy_looks";
 import { cssVar, palette } from "@/shared/theme";
@@ -56,9 +55,6 @@ export function brief(value: number): string {
   return num(value, 3);
 }
 
-export const tipLine = (marker: string, name: string, text: string): string =>
-  `${marker} ${escapeHtml(name)} <b>${escapeHtml(text)}</b>`;
-
 /** A sample of the chart's style for the item that the text beside it names. */
 export function swatch({ color, dash, fill, dot }: Key): HTMLElement {
   const element = h("span", { class: "swatch", "aria-hidden": "true" });
@@ -101,11 +97,9 @@ export const listed = (names: string[]): string =>
 
 // --- CSV -----------------------------------------------------------------------------------------
 
-export const column = (name: string, values: CsvColumn["values"]): CsvColumn => ({ name, values });
-
 /** One column for each name, from the values that `of` returns for a row. */
 export function table<Row>(
   rows: Row[], columns: Record<string, (row: Row) => CsvValue>,
 ): CsvColumn[] {
-  return Object.entries(columns).map(([name, of]) => column(name, rows.map(of)));
+  return Object.entries(columns).map(([name, of]) => ({ name, values: rows.map(of) }));
 }
