@@ -75,37 +75,6 @@ class Program(NamedTuple):
     admitted: int
 
 
-class Call(NamedTuple):
-    """A tool call: of which job, after which turn, of which tool (-1: none)."""
-
-    job: int
-    number: int
-    tool: int
-
-
-class GapForecast(NamedTuple):
-    """How long the tool runs: expected, and the times by which it has returned with probability 0.1, 0.2, ... 0.9."""
-
-    expected_ns: int
-    quantile_ns: tuple
-
-
-class Awaited(NamedTuple):
-    """The KV of a job's next turn, and the cost of having it on the GPU in time."""
-
-    until_use_ns: int
-    held_ns: int
-    load_time_ns: int
-    late_ns: int
-    recompute_s: float
-    vram_price: float
-    dram_price: float
-    context_tokens: int
-    missing_tokens: int
-    loads_delayed: int
-    running: int
-
-
 HELD, QUEUED, RUNNING, TOOL = range(4)  # phases of a program
 SWAP = "swap"  # an answer of retain()
 (NO_REASON, KNOWN_TOOL, UNSEEN_TOOL, SLOW_TOOL, NO_TOOL, LAST_TURN, COLD_START, UTILITY, RENT, WASTE) = range(10)
@@ -115,7 +84,6 @@ class Policy:
     """What a policy may define. Those of these methods that it leaves out it does not offer."""
 
     rank_each_step = False  # rank_turn is asked of each waiting turn at the start of each step
-    prefetch_ranks_host = False  # the host tier keeps the KV of the best score, not that used last
     admission_period_ns = 0  # above 0: admit is asked that often, too
     admission_may_idle = False  # all turns may be held back while nothing runs
 
@@ -139,23 +107,6 @@ class Policy:
     def retain(self, turn, now_ns):
         """policy.retention: None, SWAP, or how long the turn's KV is pinned; or a pair of that and a reason."""
 
-    def time_to_live(self, turn, forecast, now_ns):
-        """policy.ttl_rule: how long a pin lasts, 0: no pin; or a pair of that and a reason. No forecast: None."""
-
-    def forecast_tool(self, call):
-        """policy.estimator: None, or a pair: the median time, and the standard deviation of its logarithm."""
-
-    def learn_tool(self, call, duration_ns): ...
-
-    def returns_by(self, job, probability, now_ns):
-        """policy.prefetch: the time by which the job's next turn arrives with this probability."""
-
-    def can_predict(self, job):
-        """policy.prefetch: whether the return of the job can be predicted; without this method always."""
-
-    def score_prefetch(self, kv):
-        """policy.prefetch: request-seconds that loading the KV ahead saves."""
-
     def rank_block(self, block, now_ns):
         """policy.eviction: the block of least rank leaves first; or a pair of the rank and when it ends."""
 
@@ -178,9 +129,8 @@ class Policy:
 
 # ---- The other end of the pipe is workers/policies/plugin/python.cpp: a message is the number of a function, the bytes that follow,
 # ---- and these; an answer is 1 (or 0, of an error), the bytes that follow, and these. Numbers of functions count this list.
-FUNCTIONS = ("create on_arrival on_turn_end rank_turn choose_victim admit on_program_end retain time_to_live forecast_tool learn_tool "
-             "returns_by can_predict score_prefetch rank_block on_computed on_hit on_released on_freed on_used on_evicted host_victim "
-             "on_host_pool on_host_stored on_host_gone on_host_held on_host_turn").split()
+FUNCTIONS = ("create on_arrival on_turn_end rank_turn choose_victim admit on_program_end retain rank_block on_computed on_hit on_released "
+             "on_freed on_used on_evicted host_victim on_host_pool on_host_stored on_host_gone on_host_held on_host_turn").split()
 NO_SLOT = 0xFFFFFFFF
 NEVER = 2**63 - 1
 
@@ -190,9 +140,8 @@ def layout(text):
     return struct.Struct("=" + text)
 
 
-TURN, WAITING, PROGRAM, CALL = layout("Qqq12i"), layout("Qqq12iQi4x"), layout("q5i4x"), layout("I2i")
-FORECAST, AWAITED = layout("i4xq9q"), layout("4q3d4i")
-INT, I64, U64, F64, TIME = layout("i"), layout("q"), layout("Q"), layout("d"), layout("q")
+TURN, WAITING, PROGRAM = layout("Qqq12i"), layout("Qqq12iQi4x"), layout("q5i4x")
+INT, U64, F64, TIME = layout("i"), layout("Q"), layout("d"), layout("q")
 
 
 def turn_at(data, at=0):
@@ -239,28 +188,6 @@ class Calls:
         answer, reason = with_reason(self.policy.retain(turn_at(data), TIME.unpack_from(data, TURN.size)[0]))
         action = 0 if answer is None else 2 if answer == SWAP else 1
         return layout("qii").pack(answer if action == 1 else 0, action, reason)
-
-    def time_to_live(self, data):
-        known, expected, *quantiles = FORECAST.unpack_from(data, TURN.size)
-        forecast = GapForecast(expected, tuple(quantiles)) if known else None
-        now = TIME.unpack_from(data, TURN.size + FORECAST.size)[0]
-        return layout("qi").pack(*with_reason(self.policy.time_to_live(turn_at(data), forecast, now)))
-
-    def forecast_tool(self, data):
-        answer = self.policy.forecast_tool(Call._make(CALL.unpack_from(data)))
-        return layout("iqd").pack(0, 0, 0) if answer is None else layout("iqd").pack(1, *answer)
-
-    def learn_tool(self, data):
-        self.policy.learn_tool(Call._make(CALL.unpack_from(data)), I64.unpack_from(data, CALL.size)[0])
-
-    def returns_by(self, data):
-        return I64.pack(self.policy.returns_by(*layout("Idq").unpack_from(data)))
-
-    def can_predict(self, data):
-        return INT.pack(bool(self.policy.can_predict(*layout("I").unpack_from(data))))
-
-    def score_prefetch(self, data):
-        return F64.pack(self.policy.score_prefetch(Awaited._make(AWAITED.unpack_from(data))))
 
     def rank_block(self, data):
         answer = self.policy.rank_block(*layout("Iq").unpack_from(data))
@@ -328,8 +255,7 @@ def digest_of_imports(path):
 def offers(policy, path):
     """What the other end must know of the class: which functions it has, its settings, and what it imports."""
     has = bytes(getattr(policy, name) is not getattr(Policy, name) for name in FUNCTIONS[1:])
-    return layout("iiqi").pack(bool(policy.rank_each_step), bool(policy.prefetch_ranks_host), policy.admission_period_ns,
-                               bool(policy.admission_may_idle)) + has + digest_of_imports(path)
+    return layout("iqi").pack(bool(policy.rank_each_step), policy.admission_period_ns, bool(policy.admission_may_idle)) + has + digest_of_imports(path)
 
 
 def leave_with(channel):

@@ -200,8 +200,6 @@ TEST_CASE("shipped rules that are written as a plugin give the tables of the shi
   const Cell pins = crowded("continuum");
   const sweep::CellResult pinned = pins.run();
   REQUIRE(pinned.kv_events.rows() > 20);
-  CHECK(same_tables(pinned, given(pins, shipped, "policy.ttl_rule").run()));
-  CHECK(same_tables(pinned, given(pins, shipped, "policy.estimator").run()));
   CHECK(same_tables(pinned, given(pins, shipped, "policy.retention").run()));
 
   const Cell admission = crowded("working_set");
@@ -212,20 +210,12 @@ TEST_CASE("shipped rules that are written as a plugin give the tables of the shi
   REQUIRE(host.run().kv_events.rows() > 20);
   CHECK(same_tables(host.run(), given(host, shipped, "policy.host_eviction").run()));
   CHECK_FALSE(same_tables(host.run(), Cell(host).set("policy.host_eviction", "arc").run()));
-
-  Cell ahead = with_tier("predictive_prefetch");
-  ahead.set("policy.scoring", "S1").set("workload.gap_s", 1);
-  CHECK_FALSE(same_tables(ahead.run(), Cell(ahead).set("policy.prefetch", "none").run()));
-  const sweep::CellResult loaded_ahead = ahead.run();
-  ahead.without("policy.scoring");
-  CHECK(same_tables(loaded_ahead, given(ahead, shipped, "policy.prefetch").run()));
 }
 
 TEST_CASE("one state of a plugin makes all decisions of a cell, and is told of each turn once") {
   Cell all = crowded("continuum");
   all.set("policy.order", "fcfs");
-  Cell one = given(all, "shipped", "policy.ttl_rule");
-  one.set("policy.estimator", "plugin").set("policy.admission", "plugin");
+  Cell one = given(all, "shipped", "policy.retention").set("policy.admission", "plugin");
   all.set("policy.admission", "working_set");
   CHECK(same_tables(all.run(), one.run()));
 }
@@ -296,14 +286,6 @@ TEST_CASE("an answer that makes no sense fails the cell, with the reason") {
              Contains("policy.plugin admits program 0 by 3; allowed: 0 and 1"));
   CHECK_THAT(bad(crowded("fcfs"), "policy.retention"),
              Contains("policy.plugin does action 7 with the KV of turn 0 of job "));
-  CHECK_THAT(bad(crowded("continuum"), "policy.ttl_rule"),
-             Contains("a time to live of -5 ns; allowed: 0 or more"));
-  CHECK_THAT(bad(crowded("continuum"), "policy.estimator"),
-             Contains(" to run for 0 ns with a spread of 0"));
   CHECK_THAT(bad(with_tier(), "policy.host_eviction"),
              Contains("policy.plugin evicts host slot 12345678, which is none of the "));
-  CHECK_THAT(bad(with_tier("predictive_prefetch"), "policy.prefetch"),
-             Contains(" ns, which is earlier than now, "));
-  CHECK_THAT(failure(given(with_tier("predictive_prefetch"), "no_rank", "policy.prefetch")),
-             Contains("policy.plugin gives a prefetch no number as its score (NaN)"));
 }

@@ -112,8 +112,8 @@ void let_plugin_decide(support::Dice& dice, const std::string& object, Serving& 
   policy.plugin = {.path = object,
                    .num_blocks = serving.engine.kv.num_blocks - 1,
                    .block_size = serving.engine.kv.block_size};
-  for (std::string* axis : {&policy.order, &policy.admission.rule, &policy.retention,
-                            &policy.ttl_rule, &policy.estimator.name, &policy.eviction})
+  for (std::string* axis :
+       {&policy.order, &policy.admission.rule, &policy.retention, &policy.eviction})
     if (dice.one_in(2)) *axis = "plugin";
 }
 

@@ -249,10 +249,6 @@ std::map<std::string, std::int64_t> serve_with_plugin(Bench& bench, const Target
       {"order", "fcfs", [](PolicyConfig& p) -> std::string& { return p.order; }},
       {"admission", "fcfs", [](PolicyConfig& p) -> std::string& { return p.admission.rule; }},
       {"retention", "swap", [](PolicyConfig& p) -> std::string& { return p.retention; }},
-      {"ttl_rule", "continuum", [](PolicyConfig& p) -> std::string& { return p.ttl_rule; }},
-      {"estimator", "continuum", [](PolicyConfig& p) -> std::string& { return p.estimator.name; }},
-      {"prefetch", "predictive_prefetch",
-       [](PolicyConfig& p) -> std::string& { return p.prefetch; }},
       {"eviction", "fcfs", [](PolicyConfig& p) -> std::string& { return p.eviction; }},
       {"host_eviction", "cpu_offload",
        [](PolicyConfig& p) -> std::string& { return p.host_eviction; }}};

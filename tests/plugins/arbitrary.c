@@ -48,35 +48,6 @@ static void retain(void* state, const kvsweep_turn* turn, kvsweep_gap* gap, int6
   gap->reason = (int32_t)next(state, KVSWEEP_WASTE + 1);
 }
 
-static int64_t time_to_live(void* state, const kvsweep_turn* turn,
-                            const kvsweep_gap_forecast* forecast, int32_t* reason, int64_t now_ns) {
-  (void)turn, (void)forecast, (void)now_ns;
-  *reason = (int32_t)next(state, KVSWEEP_WASTE + 1);
-  return next(state, 100) * 5000000;
-}
-
-static int32_t forecast_tool(void* state, const kvsweep_call* call, kvsweep_forecast* forecast) {
-  (void)call;
-  forecast->expected_ns = 1 + next(state, 100) * 5000000;
-  forecast->log_spread = next(state, 3);
-  return next(state, 4) != 0;
-}
-
-static int64_t returns_by(void* state, uint32_t job, double probability, int64_t now_ns) {
-  (void)job, (void)probability;
-  return next(state, 20) == 0 ? INT64_MAX : now_ns + next(state, 100) * 5000000;
-}
-
-static int32_t can_predict(void* state, uint32_t job) {
-  (void)job;
-  return next(state, 5) != 0;
-}
-
-static double score(void* state, const kvsweep_awaited* kv) {
-  (void)kv;
-  return (double)next(state, 10) - 3;
-}
-
 static double rank_block(void* state, uint32_t block, int64_t now_ns, int64_t* until_ns) {
   (void)block;
   if (next(state, 2) == 0) *until_ns = now_ns + 1 + next(state, 100) * 1000000;
@@ -126,12 +97,6 @@ static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
                                       .admit = admit,
                                       .admission_period_ns = 50000000,
                                       .retain = retain,
-                                      .time_to_live = time_to_live,
-                                      .forecast_tool = forecast_tool,
-                                      .returns_by = returns_by,
-                                      .can_predict = can_predict,
-                                      .score_prefetch = score,
-                                      .prefetch_ranks_host = 1,
                                       .rank_block = rank_block,
                                       .host_victim = host_victim,
                                       .on_host_pool = on_host_pool,

@@ -29,27 +29,6 @@ static void retain(void* state, const kvsweep_turn* turn, kvsweep_gap* gap, int6
   gap->action = 7;
 }
 
-static int64_t time_to_live(void* state, const kvsweep_turn* turn,
-                            const kvsweep_gap_forecast* forecast, int32_t* reason, int64_t now_ns) {
-  (void)state, (void)turn, (void)forecast, (void)reason, (void)now_ns;
-  return -5;
-}
-
-static int32_t forecast_tool(void* state, const kvsweep_call* call, kvsweep_forecast* forecast) {
-  (void)state, (void)call, (void)forecast;
-  return 1;
-}
-
-static int64_t returns_by(void* state, uint32_t job, double probability, int64_t now_ns) {
-  (void)state, (void)job, (void)probability;
-  return now_ns - 1;
-}
-
-static double score(void* state, const kvsweep_awaited* kv) {
-  (void)state, (void)kv;
-  return NAN;
-}
-
 static uint32_t host_victim(void* state, int64_t now_ns) {
   (void)state, (void)now_ns;
   return 12345678;
@@ -61,10 +40,6 @@ static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
                                       .choose_victim = nobody,
                                       .admit = admit,
                                       .retain = retain,
-                                      .time_to_live = time_to_live,
-                                      .forecast_tool = forecast_tool,
-                                      .returns_by = returns_by,
-                                      .score_prefetch = score,
                                       .rank_block = rank_block,
                                       .host_victim = host_victim};
 

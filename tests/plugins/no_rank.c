@@ -1,5 +1,4 @@
-/* A turn without a rank, a prefetch without a score, and ranks of blocks that have ended already.
- */
+/* A turn without a rank, and ranks of blocks that have ended already. */
 #include <math.h>
 
 #include "workers/policies/plugin/kvsweep_policy.h"
@@ -15,22 +14,9 @@ static double rank_block(void* state, uint32_t block, int64_t now_ns, int64_t* u
   return 0;
 }
 
-/* A tool is expected back in time, but worth nothing that can be said. */
-static int64_t returns_by(void* state, uint32_t job, double probability, int64_t now_ns) {
-  (void)state, (void)job, (void)probability;
-  return now_ns + 1000000000;
-}
-
-static double score(void* state, const kvsweep_awaited* kv) {
-  (void)state, (void)kv;
-  return NAN;
-}
-
 static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
                                       .size = sizeof(kvsweep_policy),
                                       .rank_turn = rank_turn,
-                                      .returns_by = returns_by,
-                                      .score_prefetch = score,
                                       .rank_block = rank_block};
 
 const kvsweep_policy* kvsweep_policy_table(void) { return &policy; }

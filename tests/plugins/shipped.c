@@ -1,7 +1,6 @@
 /* Rules of the program, written as a plugin: the mean times of tools (tool_mean), pins of 2 s where
  * that is at most 2 s (pin, fixed), programs whose contexts fit nine tenths of the pool after one
- * more turn (working_set), what was used least recently leaves the host tier (lru), and loads for
- * tools that run for exactly 1 s, worth the prefill that they save (oracle, S1). */
+ * more turn (working_set), and what was used least recently leaves the host tier (lru). */
 #include <stdlib.h>
 
 #include "workers/policies/plugin/kvsweep_policy.h"
@@ -16,8 +15,7 @@ typedef struct {
 
 typedef struct {
   int32_t pool_tokens;
-  tool_sum estimated[kTools];               /* by learn_tool */
-  tool_sum returned[kTools];                /* by arrivals */
+  tool_sum returned[kTools];
   int64_t started_ns[kJobs];                /* of the job's tool */
   int32_t tool[kJobs];                      /* that runs, or -2 */
   int64_t ended, ended_tokens, ended_turns; /* programs */
@@ -76,25 +74,6 @@ static void retain(void* state, const kvsweep_turn* turn, kvsweep_gap* gap, int6
   gap->action = gap->ttl_ns > 0 ? KVSWEEP_PIN : KVSWEEP_FREE;
 }
 
-static int64_t time_to_live(void* state, const kvsweep_turn* turn,
-                            const kvsweep_gap_forecast* forecast, int32_t* reason, int64_t now_ns) {
-  (void)state, (void)turn, (void)now_ns;
-  return hold(forecast->known, forecast->expected_ns, reason);
-}
-
-static void learn_tool(void* state, const kvsweep_call* call, int64_t duration_ns) {
-  if (call->tool >= 0) add(&((cell*)state)->estimated[call->tool], duration_ns);
-}
-
-static int32_t forecast_tool(void* state, const kvsweep_call* call, kvsweep_forecast* forecast) {
-  if (call->tool < 0) return 0;
-  const tool_sum* sum = &((const cell*)state)->estimated[call->tool];
-  if (sum->calls == 0) return 0;
-  forecast->expected_ns = sum->total_ns / sum->calls;
-  forecast->log_spread = 0.25;
-  return 1;
-}
-
 /* Admission working_set with the horizon one_turn. */
 static void admit(void* state, const kvsweep_program* programs, int32_t* admitted, int32_t count,
                   int32_t timer, int64_t now_ns) {
@@ -135,18 +114,6 @@ static void on_program_end(void* state, const kvsweep_program* program) {
   ++of->ended;
   of->ended_tokens += program->tokens;
   of->ended_turns += program->turns;
-}
-
-/* Prefetch oracle with the scoring S1. */
-static int64_t returns_by(void* state, uint32_t job, double probability, int64_t now_ns) {
-  const int64_t due = ((const cell*)state)->started_ns[job] + kSecond;
-  (void)probability;
-  return due > now_ns ? due : now_ns;
-}
-
-static double score(void* state, const kvsweep_awaited* kv) {
-  (void)state;
-  return kv->recompute_s - (double)kv->late_ns * 1e-9;
 }
 
 /* The host tier. */
@@ -192,11 +159,6 @@ static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
                                       .admit = admit,
                                       .on_program_end = on_program_end,
                                       .retain = retain,
-                                      .time_to_live = time_to_live,
-                                      .forecast_tool = forecast_tool,
-                                      .learn_tool = learn_tool,
-                                      .returns_by = returns_by,
-                                      .score_prefetch = score,
                                       .host_victim = host_victim,
                                       .on_host_pool = on_host_pool,
                                       .on_host_stored = on_host_stored,

@@ -28,8 +28,7 @@ class Shipped(Policy):
     def __init__(self, setup):
         super().__init__(setup)
         self.pool = setup.num_blocks * setup.block_size
-        self.estimated = collections.defaultdict(Sum)  # by tool
-        self.returned = collections.defaultdict(Sum)
+        self.returned = collections.defaultdict(Sum)  # by tool
         self.started = {}  # by job: when its tool began, and which
         self.ended = self.ended_tokens = self.ended_turns = 0
         self.uses = 0
@@ -48,17 +47,6 @@ class Shipped(Policy):
             return None, LAST_TURN if turn.last else NO_TOOL
         ttl, reason = hold(self.returned[turn.tool].mean_ns())
         return ttl or None, reason
-
-    def time_to_live(self, turn, forecast, now_ns):
-        return hold(forecast.expected_ns if forecast else None)
-
-    def learn_tool(self, call, duration_ns):
-        if call.tool >= 0:
-            self.estimated[call.tool].add(duration_ns)
-
-    def forecast_tool(self, call):
-        mean = self.estimated[call.tool].mean_ns() if call.tool >= 0 else None
-        return mean and (mean, 0.25)
 
     def admit(self, programs, timer, now_ns):
         turns = self.ended_turns + sum(each.turns for each in programs)
@@ -82,12 +70,6 @@ class Shipped(Policy):
         self.ended += 1
         self.ended_tokens += program.tokens
         self.ended_turns += program.turns
-
-    def returns_by(self, job, probability, now_ns):
-        return max(now_ns, self.started[job][0] + SECOND)
-
-    def score_prefetch(self, kv):
-        return kv.recompute_s - kv.late_ns * 1e-9
 
     def on_host_stored(self, slot, content):
         self.uses += 1

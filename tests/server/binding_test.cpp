@@ -73,12 +73,8 @@ TEST_CASE("wrong server keys are refused at their place, with what was found and
              Contains("units are for keys in GiB"));
   CHECK_THAT(refused("server.flags", std::string("-x")), Contains("needs {server.flags}"));
   CHECK_THAT(refused("server.kind", std::string("tgi")),
-             Contains("\"vllm\", \"sglang\", \"llamacpp\""));
+             Contains("\"vllm\", \"llamacpp\", \"openai\""));
   CHECK_THAT(refused("server.url", std::string("http://h")), Contains("exactly one of"));
-  CHECK_THAT(refused("server.chain", std::string("forced")), Contains("--logits-processors"));
-  ServerKeys sglang = vllm(command);
-  sglang.set("server.kind", "sglang").set("server.chain", "forced");
-  CHECK_THAT(refusal(sglang), Contains("\"llamacpp\" and \"vllm\" alone"));
   CHECK_THAT(refused("server.env.X", std::string("{job.id}")), Contains("is no key of a sweep"));
   CHECK_THAT(refused("policy", std::string("fcfs")),
              Contains("which a server does not know: write server.profile"));
@@ -101,9 +97,6 @@ TEST_CASE("with server.match the sizes of engine.* are flags of the server's kin
   CHECK(words("vllm") == Words{"serve", "{port}", "--num-gpu-blocks-override", "501",
                                "--block-size", "32", "--max-num-seqs", "8",
                                "--max-num-batched-tokens", "2048", "--max-model-len", "4096"});
-  CHECK(words("sglang") == Words{"serve", "{port}", "--max-total-tokens", "16000", "--page-size",
-                                 "32", "--max-running-requests", "8", "--chunked-prefill-size",
-                                 "2048", "--context-length", "4096"});
   CHECK(words("llamacpp") ==
         Words{"serve", "{port}", "-kvu", "-c", "16010", "-np", "8", "-b", "2048", "-ub", "2048"});
 }
@@ -125,7 +118,7 @@ TEST_CASE("server.steps is refused where no steps would be written, or others wr
              StartsWith("cell.toml:") && Contains("so does its command: leave it out there"));
   CHECK_THAT(refused(vllm("x {port}").set("server.env.KVSWEEP_STEPS", "f")),
              Contains("server.env.KVSWEEP_STEPS"));
-  CHECK_THAT(refused(vllm("x {port}").set("server.kind", "sglang")), Contains("kind \"vllm\""));
+  CHECK_THAT(refused(vllm("x {port}").set("server.kind", "llamacpp")), Contains("kind \"vllm\""));
   ServerKeys elsewhere = vllm("");
   elsewhere.drop("server.command");
   CHECK_THAT(refused(elsewhere.set("server.url", "http://h")), Contains("which runs already"));
@@ -269,6 +262,15 @@ TEST_CASE("priorities need a vLLM that heeds them, as far as its flags are seen"
   ServerKeys url = vllm("");
   url.set("server.url", "http://a:1").set("server.request.priority", "{job.index}");
   CHECK(refusal(url) == "accepted");
+}
+
+TEST_CASE("a policy inside vLLM is refused where no request says which turn is a job's last") {
+  ServerKeys world = vllm("vllm --port {port}");
+  world.set("server.env.KVSWEEP_POLICY", "working_set");
+  CHECK_THAT(refusal(world), StartsWith("cell.toml:") && Contains("server.env.KVSWEEP_POLICY") &&
+                                 Contains("needs server.request vllm_xargs.is_last_step"));
+  world.set("server.request.vllm_xargs.is_last_step", "{turn.last}");
+  CHECK(refusal(world) == "accepted");
 }
 
 TEST_CASE("an axis of dram_gib stays for the profiles that pass it on") {

@@ -7,6 +7,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "workers/engine/base/errors.hpp"
+#include "workers/workload/input/json_part.hpp"
 
 using Catch::Matchers::Contains;
 using workload::LineReader;
@@ -99,12 +100,12 @@ TEST_CASE("files that cannot hold lines are refused by name", "[json_lines]") {
 
 TEST_CASE("bad JSON is refused with file, line and column", "[json_lines]") {
   const workload::InputPlace place{"jobs.jsonl", 7};
-  CHECK_THROWS_WITH(workload::check_json("{\"a\": 1, }", place),
+  CHECK_THROWS_WITH(workload::parsed_line("{\"a\": 1, }", place),
                     Contains("jobs.jsonl:7:10: not valid JSON"));
-  CHECK_THROWS_WITH(workload::check_json("{\"a\": ", place),
+  CHECK_THROWS_WITH(workload::parsed_line("{\"a\": ", place),
                     Contains("jobs.jsonl:7:7: not valid JSON"));
-  CHECK_THROWS_AS(workload::check_json("{\"a\": 1e999}", place), engine::InputError);
-  CHECK_THROWS_AS(workload::check_json("\"\xFF\"", place), engine::InputError);
+  CHECK_THROWS_AS(workload::parsed_line("{\"a\": 1e999}", place), engine::InputError);
+  CHECK_THROWS_AS(workload::parsed_line("\"\xFF\"", place), engine::InputError);
 }
 
 TEST_CASE("a line beyond the limit is refused with file, line and limit", "[json_lines]") {
@@ -124,16 +125,16 @@ TEST_CASE("a failed allocation names the file that was read", "[json_lines]") {
 
 TEST_CASE("a duplicate key, and keys without end, are refused with the line", "[json_lines]") {
   const workload::InputPlace place{"jobs.jsonl", 7};
-  CHECK_THROWS_WITH(workload::check_json(R"({"id": 1, "in": {"id": 2}, "id": 3})", place),
+  CHECK_THROWS_WITH(workload::parsed_line(R"({"id": 1, "in": {"id": 2}, "id": 3})", place),
                     "jobs.jsonl:7: not valid JSON: the key \"id\" stands twice in one object");
   std::string word(1'000'000, 'x');
   word.front() = '"';
   try {
-    workload::check_json(word, place);
+    workload::parsed_line(word, place);
     FAIL("accepted");
   } catch (const engine::InputError& error) {
     CHECK(std::string(error.what()).size() < 400);
   }
-  CHECK_THROWS_WITH(workload::check_json(std::string(1'000'000, '['), place),
+  CHECK_THROWS_WITH(workload::parsed_line(std::string(1'000'000, '['), place),
                     "jobs.jsonl:7: not valid JSON: is nested too deeply; allowed: 256 levels");
 }

@@ -29,6 +29,9 @@ void bind_steps(ParamBinder& in, server::ServerConfig& server);
 /// Throws sweep::SpecError for priorities that a vLLM started here would not heed.
 void require_priorities(const ParamBinder& in, const server::ServerConfig& server);
 
+/// Throws sweep::SpecError for a policy inside vLLM that is not told which turns are a job's last.
+void require_last_turns(const ParamBinder& in, const server::ServerConfig& server);
+
 /// Throws sweep::SpecError, which shows no value, for a key of server.* that holds a password, a
 /// token or a key, and for a header whose value is not "env:VARIABLE".
 void refuse_secrets(const sweep::ParamMap& written);

@@ -1,5 +1,5 @@
 // server.match: the sizes of engine.* as flags of a server. server.steps: its scheduler as one. And
-// what priorities demand of vLLM.
+// what scheduling policies inside vLLM demand of requests.
 #include <algorithm>
 #include <array>
 
@@ -26,12 +26,6 @@ std::vector<SizeFlag> flags_of(Kind kind, const EngineSizes& sizes) {
             {"--max-num-seqs", "", sizes.max_num_seqs},
             {"--max-num-batched-tokens", "", sizes.max_num_batched_tokens},
             {"--max-model-len", "", sizes.max_model_len}};
-  if (kind == Kind::sglang)
-    return {{"--max-total-tokens", "", sizes.kv_tokens},
-            {"--page-size", "", sizes.block_size},
-            {"--max-running-requests", "", sizes.max_num_seqs},
-            {"--chunked-prefill-size", "", sizes.max_num_batched_tokens},
-            {"--context-length", "", sizes.max_model_len}};
   return {{"-kvu", "--kv-unified", {}},
           {"-c", "--ctx-size", sizes.kv_tokens},
           {"-np", "--parallel", sizes.max_num_seqs},
@@ -87,9 +81,8 @@ void bind_match(ParamBinder& in, ExperimentConfig& config) {
   server::ServerConfig& server = *config.server;
   if (!in.boolean("server.match")) return;
   if (server.kind == Kind::openai)
-    in.fail(
-        "server.match",
-        "needs server.kind \"vllm\", \"sglang\" or \"llamacpp\", whose flags for sizes are known");
+    in.fail("server.match",
+            "needs server.kind \"vllm\" or \"llamacpp\", whose flags for sizes are known");
   if (!server.url.empty())
     in.fail("server.match", "has no effect on the server at server.url, which runs already");
   const EngineSizes sizes = bind_sizes(in, config);
@@ -135,6 +128,14 @@ void require_priorities(const ParamBinder& in, const server::ServerConfig& serve
   in.fail(key,
           "has no effect, or fails every request: vLLM heeds priorities with --scheduling-policy "
           "priority alone, which server.command lacks");
+}
+
+void require_last_turns(const ParamBinder& in, const server::ServerConfig& server) {
+  const std::string field = "vllm_xargs.is_last_step";
+  if (server.environment.contains("KVSWEEP_POLICY") && !server.request.contains(field))
+    in.fail("server.env.KVSWEEP_POLICY",
+            "needs server.request " + field +
+                " = \"{turn.last}\": a policy that admits jobs counts one until its last turn");
 }
 
 }  // namespace worker

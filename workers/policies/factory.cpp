@@ -22,8 +22,7 @@
 #define KVSWEEP_TTL_RULES(TTL, TUNABLE) \
   TUNABLE(fixed)                        \
   TUNABLE(utility)                      \
-  TTL(ski_rental)                       \
-  TTL(plugin)
+  TTL(ski_rental)
 
 namespace policies {
 

@@ -15,7 +15,6 @@
 #include "workers/policies/estimators/named_makers.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
 #include "workers/policies/factory.hpp"
-#include "workers/policies/plugin/factory.hpp"
 
 namespace policies {
 namespace {
@@ -106,11 +105,6 @@ std::unique_ptr<engine::PrefetchPolicy> make_prefetch(const PolicyConfig& config
     reject_name("prefetch", config.prefetch, names);
   if (!config.reload.known())
     throw engine::InputError("policy.prefetch needs to know what a prefill costs");
-  if (config.prefetch == "plugin")
-    return make_plugin_prefetch(loaded_plugin(config),
-                                [reload = config.reload](int tokens, int missing) {
-                                  return reload.seconds(tokens) - reload.seconds(tokens - missing);
-                                });
   if (config.prefetch == "at_pause" || config.prefetch == "at_enqueue")
     return make_with_room_prefetch(config.reload, config.prefetch == "at_pause");
   EstimatorConfig estimator = config.estimator;

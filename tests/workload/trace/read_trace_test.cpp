@@ -183,25 +183,25 @@ TEST_CASE("sessions by their number of turns are left out, and counted", "[trace
   CHECK(left.left_out == "2 by workload.min_turns and max_turns");
 }
 
-TEST_CASE("what a trace does not allow is refused with line and column", "[trace]") {
+TEST_CASE("what a trace does not allow is refused with its line and turn", "[trace]") {
   check_refused(
       turns(R"({"prompt": [[1, 0]], "answer": [[null, 4]]})"),
-      "t.jsonl:2:40: a segment's length is 0; allowed: a whole number from 1 to 67108864");
+      "t.jsonl:2: turns[0]: a segment's length is 0; allowed: a whole number from 1 to 67108864");
   check_refused(turns(R"({"prompt": [[-1, 9]], "answer": [[null, 4]]})"),
-                ":2:37: a segment's id is -1; allowed: a whole number from 0 to");
+                ":2: turns[0]: a segment's id is -1; allowed: a whole number from 0 to");
   check_refused(turns(R"({"prompt": [[1.5, 9]], "answer": [[null, 4]]})"), "a segment's id is 1.5");
   check_refused(turns(R"({"prompt": [[1]], "answer": [[null, 4]]})"),
-                ":2:36: a segment has no length");
+                ":2: turns[0]: a segment has no length");
   check_refused(turns(R"({"prompt": [[1, 2, "user", 3]], "answer": [[null, 4]]})"),
                 "more than [id, length, label]");
   check_refused(turns(R"({"prompt": [[1, 2, "usr"]], "answer": [[null, 4]]})"),
-                ":2:43: a segment's label is \"usr\"; allowed: system, user, assistant");
+                ":2: turns[0]: a segment's label is \"usr\"; allowed: system, user, assistant");
   check_refused(turns(R"({"prompt": [], "answer": [[null, 4]]})"), "the turn's prompt is empty");
   check_refused(turns(R"({"prompt": [[1, 2]], "answer": []})"), "the turn's answer is empty");
-  check_refused(turns(R"({"prompt": [[1, 2]]})"), ":2:24: the turn has no answer");
+  check_refused(turns(R"({"prompt": [[1, 2]]})"), ":2: turns[0]: the turn has no answer");
   check_refused(turns(R"({"answer": [[1, 2]]})"), "the turn has no prompt");
   check_refused(turns(R"({"prompt": "text", "answer": [[1, 2]]})"),
-                ":2:35: prompt is \"text\"; allowed: a list");
+                ":2: turns[0]: prompt is \"text\"; allowed: a list");
   check_refused(turns(R"({"promt": [[1, 2]]})"),
                 "a turn has no \"promt\"; allowed: prompt, answer");
   check_refused(turns(R"({"prompt": [[1, 67108864]], "answer": [[null, 4]]})"),
@@ -236,16 +236,16 @@ TEST_CASE("a file that is no trace, is cut or was edited is refused", "[trace]")
                 "t.jsonl:1: counts.jobs is 2, but the file holds 1: it is cut, or was edited");
   check_refused(good.substr(0, good.size() - 4), ":3:");
   check_refused(good + R"({"job": "a", "turns": [)" + kTurn + "]}",
-                ":4:1: job \"a\" stands on a line above already");
+                ":4: job \"a\" stands on a line above already");
   check_refused(good + R"({"jobs": "a"})", "a job has no \"jobs\"; allowed: job, arrival_s, turns");
   check_refused(good + R"({"job": "c", "turns": []})", "the job has no turns");
   check_refused(good + R"({"turns": []})", "the line has no job");
   check_refused(good + "[1]", "the line is a list; allowed: an object");
   check_refused("hello\n", "python3 -m kvsweep.traces FILE -o T.jsonl.gz");
   check_refused(R"({"messages": []})", "is no trace of kvsweep");
-  check_refused(R"({"kvsweep_trace": 2, "counts": {}})", ":1:19: kvsweep_trace must be 1");
+  check_refused(R"({"kvsweep_trace": 2, "counts": {}})", ":1: kvsweep_trace must be 1");
   check_refused(R"({"kvsweep_trace": 1})", "has no counts");
-  check_refused(R"({"kvsweep_trace": 1, "counts": {"jobs": 1}})", ":1:32: counts has no turns");
+  check_refused(R"({"kvsweep_trace": 1, "counts": {"jobs": 1}})", ":1: counts has no turns");
   check_refused(TraceText().str(), "holds no job");
 }
 

@@ -68,12 +68,8 @@ TEST_CASE("subagents add to the KV of their parent while they run", "[trace]") {
   for (const WorkingSet& set : sets) CHECK(set.programs == 1);
 }
 
-TEST_CASE("the picture has a letter where a pool is full", "[trace]") {
+TEST_CASE("each pool is compared with the tokens at each time", "[trace]") {
   std::ostringstream out;
   workload::print(out, {{0, 1, 500}, {10, 2, 1000}}, {{"small", 250}, {"large", 4000}});
-  const std::string text = out.str();
-  CHECK_THAT(text, Catch::Matchers::Contains("2.00x") && Catch::Matchers::Contains("0.25x"));
-  CHECK_THAT(text, Catch::Matchers::Contains(std::string(18, '#') + "A" + std::string(17, '#')));
-  CHECK_THAT(text, Catch::Matchers::Contains("A small B large"));
-  CHECK(text.find("#B") == std::string::npos);
+  CHECK_THAT(out.str(), Catch::Matchers::Contains("2.00x") && Catch::Matchers::Contains("0.25x"));
 }

@@ -1,7 +1,6 @@
 #pragma once
 #include <cstdint>
 #include <functional>
-#include <memory>
 #include <string>
 
 #include "workers/engine/base/clock.hpp"
@@ -9,8 +8,6 @@
 #include "workers/policies/estimators/parameters.hpp"
 
 namespace policies {
-
-class GapEstimator;
 
 /// How long the tool runs after this turn of this job; negative when unknown.
 using GapSource = std::function<engine::Nanos(engine::JobId, int turn)>;
@@ -32,9 +29,8 @@ struct EstimatorConfig {
   std::string name = "tool_mean";
   Parameters parameters{};  // that estimators declare
   EstimatorError error{};
-  GapSource truth{};                                       // oracle
-  GapSource hints{};                                       // client_hint
-  std::function<std::unique_ptr<GapEstimator>()> given{};  // plugin
+  GapSource truth{};  // oracle
+  GapSource hints{};  // client_hint
 };
 
 }  // namespace policies

@@ -25,8 +25,8 @@ namespace {
 
 #define ESTIMATOR_ENTRY(name) {#name, make_##name##_estimator},
 #define TUNABLE_ESTIMATOR_ENTRY(name) {#name, make_##name##_estimator, name##_estimator_declares},
-constexpr Entry<GapEstimator, EstimatorConfig> kEstimators[] = {KVSWEEP_ESTIMATORS(
-    ESTIMATOR_ENTRY, TUNABLE_ESTIMATOR_ENTRY) given_by_plugin<GapEstimator, EstimatorConfig>()};
+constexpr Entry<GapEstimator, EstimatorConfig> kEstimators[] = {
+    KVSWEEP_ESTIMATORS(ESTIMATOR_ENTRY, TUNABLE_ESTIMATOR_ENTRY)};
 
 }  // namespace
 

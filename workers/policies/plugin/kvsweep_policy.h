@@ -5,8 +5,7 @@
  *   "policy.plugin" = ["libmine.so"]       # from the sweep file's folder, or absolute
  *   "policy.order" = ["fcfs", "plugin"]    # the queue, if the object has rank_turn
  *
- * The same goes for policy.admission, policy.retention, policy.ttl_rule, policy.estimator,
- * policy.prefetch, policy.eviction and policy.host_eviction.
+ * The same goes for policy.admission, policy.retention, policy.eviction and policy.host_eviction.
  *
  * The object exports one function, kvsweep_policy_table(). This header is plain C, of which C++ is
  * a user like others: no exception may leave a function. All times are nanoseconds since the cell
@@ -23,7 +22,7 @@
 
 /* Raised when what is below changes its meaning; the program loads tables of its own version only.
  * Functions that are added at the end of the table do not raise it: `size` says which are there. */
-#define KVSWEEP_POLICY_VERSION 2u
+#define KVSWEEP_POLICY_VERSION 3u
 
 #ifdef __cplusplus
 extern "C" {
@@ -107,42 +106,6 @@ enum {
   KVSWEEP_WASTE = 9
 };
 
-/* A tool call, which begins when its turn ends. */
-typedef struct kvsweep_call {
-  uint32_t job;
-  int32_t number; /* of the turn */
-  int32_t tool;   /* -1: none */
-} kvsweep_call;
-
-/* How long a tool is expected to run: a lognormal distribution. */
-typedef struct kvsweep_forecast {
-  int64_t expected_ns; /* its median, above 0 */
-  double log_spread;   /* standard deviation of the logarithm; 0: exactly expected_ns */
-} kvsweep_forecast;
-
-/* The forecast that a time to live is based on, of whatever policy.estimator. */
-typedef struct kvsweep_gap_forecast {
-  int32_t known;          /* 0: there is none, and what follows is 0 */
-  int32_t unused;         /* 0 */
-  int64_t expected_ns;    /* as policy.estimator says it: a mean or a median */
-  int64_t quantile_ns[9]; /* the tool has returned by then with probability 0.1, 0.2, ... 0.9 */
-} kvsweep_gap_forecast;
-
-/* The KV of a job's next turn, and the cost of having it on the GPU in time. */
-typedef struct kvsweep_awaited {
-  int64_t until_use_ns; /* from now until the turn is served */
-  int64_t held_ns;      /* time that the load and its result occupy blocks before that */
-  int64_t load_time_ns; /* of the missing tokens on an idle link */
-  int64_t late_ns;      /* time by which the KV would be late */
-  double recompute_s;   /* seconds to compute the missing tokens again */
-  double vram_price;    /* request-seconds that a token of GPU memory costs others each second */
-  double dram_price;    /* the same for host memory */
-  int32_t context_tokens;
-  int32_t missing_tokens; /* of these, the last ones, which are not on the GPU */
-  int32_t loads_delayed;  /* other loads that would wait for this one */
-  int32_t running;        /* requests that run */
-} kvsweep_awaited;
-
 #define KVSWEEP_LEAST_RECENT 0xffffffffu
 
 /* What the object offers: functions, each of which may be NULL. Valid while it is loaded. */
@@ -184,28 +147,6 @@ typedef struct kvsweep_policy {
   /* policy.retention needs retain: sets `gap`, which comes preset to zeros. The turn has finished,
    * and its blocks are not released yet. */
   void (*retain)(void* state, const kvsweep_turn* turn, kvsweep_gap* gap, int64_t now_ns);
-
-  /* policy.ttl_rule needs time_to_live, in nanoseconds, of the pin of a turn that is not its job's
-   * last; 0: no pin. *reason comes preset to KVSWEEP_NO_REASON. */
-  int64_t (*time_to_live)(void* state, const kvsweep_turn* turn,
-                          const kvsweep_gap_forecast* forecast, int32_t* reason, int64_t now_ns);
-
-  /* policy.estimator needs forecast_tool: 1: `forecast` has been set; 0: nothing is known. A cell
-   * may ask for several decisions, and learn_tool is called once for each. The call took
-   * duration_ns > 0. */
-  int32_t (*forecast_tool)(void* state, const kvsweep_call* call, kvsweep_forecast* forecast);
-  void (*learn_tool)(void* state, const kvsweep_call* call, int64_t duration_ns);
-
-  /* policy.prefetch needs returns_by and score_prefetch. The time by which the job's next turn
-   * arrives with this probability, in (0, 1), given that it has not by now_ns: not earlier. */
-  int64_t (*returns_by)(void* state, uint32_t job, double probability, int64_t now_ns);
-  /* 1: the return of the job can be predicted; NULL: always. */
-  int32_t (*can_predict)(void* state, uint32_t job);
-  /* Request-seconds of delay that loading the KV ahead saves; at 0 or less it is not loaded. NaN is
-   * forbidden. */
-  double (*score_prefetch)(void* state, const kvsweep_awaited* kv);
-  /* 1: the host tier keeps the KV that saves most by this score, not that used last. */
-  int32_t prefetch_ranks_host;
 
   /* policy.eviction needs rank_block: of KV without a user the block of least rank leaves the GPU
    * first, of equals the one that was released first; but no block before those that continue its

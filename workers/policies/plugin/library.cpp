@@ -99,10 +99,6 @@ const char* missing(const kvsweep_policy& table, const std::string& axis) {
   } needs[] = {{"order", "rank_turn", table.rank_turn != nullptr},
                {"admission", "admit", table.admit != nullptr},
                {"retention", "retain", table.retain != nullptr},
-               {"ttl_rule", "time_to_live", table.time_to_live != nullptr},
-               {"estimator", "forecast_tool", table.forecast_tool != nullptr},
-               {"prefetch", "returns_by", table.returns_by != nullptr},
-               {"prefetch", "score_prefetch", table.score_prefetch != nullptr},
                {"eviction", "rank_block", table.rank_block != nullptr},
                {"host_eviction", "host_victim", table.host_victim != nullptr}};
   for (const auto& need : needs)

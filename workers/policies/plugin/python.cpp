@@ -43,11 +43,7 @@ std::string_view bytes_of(const T* values, std::size_t count = 1) {
 static_assert(std::has_unique_object_representations_v<kvsweep_turn> &&
               std::has_unique_object_representations_v<kvsweep_waiting> &&
               std::has_unique_object_representations_v<kvsweep_program> &&
-              std::has_unique_object_representations_v<kvsweep_call> &&
-              std::has_unique_object_representations_v<kvsweep_gap_forecast> &&
-              sizeof(kvsweep_setup) == 2 * sizeof(int32_t) + 4 * sizeof(double) &&
-              sizeof(kvsweep_awaited) ==
-                  4 * (sizeof(int64_t) + sizeof(int32_t)) + 3 * sizeof(double));
+              sizeof(kvsweep_setup) == 2 * sizeof(int32_t) + 4 * sizeof(double));
 
 /// Takes values from an answer's bytes, one after the other.
 template <class T>
@@ -133,15 +129,13 @@ using T = kvsweep_policy;
 using Rows =
     std::tuple<Row<&T::on_arrival>, Row<&T::on_turn_end>, Row<&T::rank_turn>,
                Row<&T::choose_victim, 0>, Row<&T::admit, 0>, Row<&T::on_program_end>,
-               Row<&T::retain>, Row<&T::time_to_live>, Row<&T::forecast_tool>, Row<&T::learn_tool>,
-               Row<&T::returns_by>, Row<&T::can_predict>, Row<&T::score_prefetch>,
-               Row<&T::rank_block>, Row<&T::on_computed>, Row<&T::on_hit>, Row<&T::on_released, 2>,
-               Row<&T::on_freed>, Row<&T::on_used>, Row<&T::on_evicted>, Row<&T::host_victim>,
-               Row<&T::on_host_pool>, Row<&T::on_host_stored>, Row<&T::on_host_gone>,
-               Row<&T::on_host_held>, Row<&T::on_host_turn, 1>>;
+               Row<&T::retain>, Row<&T::rank_block>, Row<&T::on_computed>, Row<&T::on_hit>,
+               Row<&T::on_released, 2>, Row<&T::on_freed>, Row<&T::on_used>, Row<&T::on_evicted>,
+               Row<&T::host_victim>, Row<&T::on_host_pool>, Row<&T::on_host_stored>,
+               Row<&T::on_host_gone>, Row<&T::on_host_held>, Row<&T::on_host_turn, 1>>;
 constexpr std::size_t kFunctions = std::tuple_size_v<Rows>;
 /// What a class says that it offers: settings, whether it has each function, and a digest.
-constexpr std::size_t kSettings = 20, kDigest = 64, kOffers = kSettings + kFunctions + kDigest;
+constexpr std::size_t kSettings = 16, kDigest = 64, kOffers = kSettings + kFunctions + kDigest;
 
 template <std::uint32_t number, auto member, std::size_t array>
 void fill(kvsweep_policy& table, Row<member, array> /*row*/) {
@@ -155,7 +149,6 @@ kvsweep_policy table_of(std::string_view offers, std::index_sequence<i...>) {
   table.version = KVSWEEP_POLICY_VERSION;
   table.size = sizeof table;
   take(offers, &table.rank_each_step);
-  take(offers, &table.prefetch_ranks_host);
   take(offers, &table.admission_period_ns);
   take(offers, &table.admission_may_idle);
   ((offers[i] != 0 ? fill<i + 1>(table, std::tuple_element_t<i, Rows>()) : void()), ...);

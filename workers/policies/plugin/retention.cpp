@@ -1,4 +1,4 @@
-// What happens to KV while a tool runs, and how long pins last, as a plugin decides.
+// What happens to KV while a tool runs, as a plugin decides.
 #include <limits>
 
 #include "workers/policies/plugin/factory.hpp"
@@ -30,10 +30,10 @@ KvReason reason_of(std::int32_t reason, const Request& turn) {
 }
 
 /// When a pin of the turn's KV ends.
-Nanos deadline_of(std::int64_t ttl, std::int64_t least, const Request& turn, Nanos now) {
-  if (ttl < least || ttl > std::numeric_limits<std::int64_t>::max() - now.count())
+Nanos deadline_of(std::int64_t ttl, const Request& turn, Nanos now) {
+  if (ttl < 1 || ttl > std::numeric_limits<std::int64_t>::max() - now.count())
     reject_answer("gives a pin of " + name_of(turn) + " a time to live of " + std::to_string(ttl) +
-                  " ns; allowed: " + std::to_string(least) + " or more");
+                  " ns; allowed: 1 or more");
   return now + Nanos{ttl};
 }
 
@@ -50,7 +50,7 @@ class PluginRetention final : public engine::RetentionPolicy {
     kvsweep_gap gap{};
     plugin_->ask("retain", plugin_->table().retain, &turn, &gap, now.count());
     const KvReason reason = reason_of(gap.reason, request);
-    if (gap.action == KVSWEEP_PIN) return {true, reason, deadline_of(gap.ttl_ns, 1, request, now)};
+    if (gap.action == KVSWEEP_PIN) return {true, reason, deadline_of(gap.ttl_ns, request, now)};
     if (gap.action != KVSWEEP_FREE && gap.action != KVSWEEP_SWAP)
       reject_answer("does action " + std::to_string(gap.action) + " with the KV of " +
                     name_of(request) + "; allowed: 0 to " + std::to_string(KVSWEEP_SWAP));
@@ -83,21 +83,6 @@ class Telling final : public engine::RetentionPolicy {
 };
 
 }  // namespace
-
-PluginHold plugin_ttl(Plugin& plugin, const Request& request, Nanos now,
-                      const std::optional<GapForecast>& forecast) {
-  kvsweep_gap_forecast told{};
-  if (forecast) {
-    told.known = 1;
-    told.expected_ns = forecast->expected().count();
-    for (int i = 0; i < 9; ++i) told.quantile_ns[i] = forecast->quantile((i + 1) / 10.0).count();
-  }
-  const kvsweep_turn turn = described(request);
-  std::int32_t reason = KVSWEEP_NO_REASON;
-  const std::int64_t ttl =
-      plugin.ask("time_to_live", plugin.table().time_to_live, &turn, &told, &reason, now.count());
-  return {deadline_of(ttl, 0, request, now) - now, reason_of(reason, request)};
-}
 
 std::unique_ptr<engine::RetentionPolicy> make_plugin_retention(std::shared_ptr<Plugin> plugin,
                                                                const engine::PinRules& pins) {

@@ -1,19 +1,18 @@
 #include "workers/workload/input/json_lines.hpp"
 
+#include <zlib.h>
+
 #include <filesystem>
 #include <fstream>
-#include <span>
+#include <new>
 
 #include "sweeps/files/input_text.hpp"
-#include "sweeps/files/strict_json.hpp"
 #include "workers/engine/base/errors.hpp"
-#include "workers/workload/input/byte_source.hpp"
 
 namespace workload {
 namespace {
 
 constexpr std::size_t kChunkBytes = 64 * 1024;
-constexpr std::string_view kGzipMagic{"\x1F\x8B"};
 constexpr std::string_view kZstdMagic{"\x28\xB5\x2F\xFD"};
 constexpr std::string_view kParquetMagic{"PAR1"};
 constexpr std::string_view kXzMagic{
@@ -49,26 +48,7 @@ void refuse(const InputPlace& place, const std::string& problem) {
   throw engine::InputError(place.file + line + ": " + problem);
 }
 
-void check_expansion(const char* kind, std::uint64_t bytes_in, std::uint64_t bytes_out) {
-  if (bytes_out <= kFreeBytes + kMostExpansion * bytes_in) return;
-  throw DamagedInput(std::string("the ") + kind +
-                     " data expands too far; allowed: " + std::to_string(kMostExpansion) +
-                     " times its size, and " + sweep::size_text(kFreeBytes) + " beside");
-}
-
-class LineReader::PlainSource final : public ByteSource {
- public:
-  explicit PlainSource(std::ifstream file) : file_(std::move(file)) {}
-
-  std::size_t read(std::span<char> out) override {
-    file_.read(out.data(), static_cast<std::streamsize>(out.size()));
-    if (file_.bad()) throw DamagedInput("reading failed");
-    return static_cast<std::size_t>(file_.gcount());
-  }
-
- private:
-  std::ifstream file_;
-};
+void LineReader::Close::operator()(gzFile_s* file) const { gzclose(file); }
 
 LineReader::LineReader(std::string path) : place_{std::move(path), 0} {
   std::ifstream file = open_for_reading(place_);
@@ -77,29 +57,32 @@ LineReader::LineReader(std::string path) : place_{std::move(path), 0} {
   head.resize(static_cast<std::size_t>(file.gcount()));
   if (head.empty()) refuse(place_, "is empty");
   refuse_binary_kinds(head, place_);
-  file.clear();
-  file.seekg(0);
-  if (head.starts_with(kGzipMagic))
-    source_ = gzip_source(std::move(file));
-  else
-    source_ = std::make_unique<PlainSource>(std::move(file));
+  file_.reset(gzopen(place_.file.c_str(), "rb"));
+  if (!file_) throw std::bad_alloc();
 }
 
-LineReader::~LineReader() = default;
+void LineReader::refuse_next(const std::string& problem) const {
+  refuse({place_.file, place_.line + 1}, problem);
+}
 
 void LineReader::refill() {
   buffer_.erase(0, begin_);
   begin_ = 0;
   const std::size_t kept = buffer_.size();
   buffer_.resize(kept + kChunkBytes);
-  std::size_t got = 0;
-  try {
-    got = source_->read(std::span(buffer_).subspan(kept));
-  } catch (const DamagedInput& problem) {
-    buffer_.resize(kept);
-    refuse({place_.file, place_.line + 1}, problem.what());
-  }
-  buffer_.resize(kept + got);
+  const int got = gzread(file_.get(), buffer_.data() + kept, kChunkBytes);
+  int problem = Z_OK;
+  gzerror(file_.get(), &problem);
+  if (problem == Z_MEM_ERROR) throw std::bad_alloc();
+  if (problem == Z_ERRNO) refuse_next("reading failed");
+  if (got < 0) refuse_next("the .gz data is damaged");
+  if (got == 0 && problem == Z_BUF_ERROR)
+    refuse_next("the .gz data ends too early: the file is truncated");
+  const auto packed = static_cast<std::uint64_t>(gzoffset(file_.get()));
+  if (static_cast<std::uint64_t>(gztell(file_.get())) > kFreeBytes + kMostExpansion * packed)
+    refuse_next("the .gz data expands too far; allowed: " + std::to_string(kMostExpansion) +
+                " times its size, and " + sweep::size_text(kFreeBytes) + " beside");
+  buffer_.resize(kept + static_cast<std::size_t>(got));
   at_end_ = got == 0;
 }
 
@@ -108,8 +91,8 @@ std::optional<std::string_view> LineReader::next_raw() {
   for (;;) {
     const std::size_t end = buffer_.find('\n', begin_ + searched);
     if (std::min(end, buffer_.size()) - begin_ > kLongestLineBytes)
-      refuse({place_.file, place_.line + 1},
-             "the line is longer than the " + sweep::size_text(kLongestLineBytes) + " allowed");
+      refuse_next("the line is longer than the " + sweep::size_text(kLongestLineBytes) +
+                  " allowed");
     if (end != std::string::npos || at_end_) {
       const std::string_view rest = std::string_view(buffer_).substr(begin_);
       if (end == std::string::npos && rest.empty()) return std::nullopt;
@@ -131,20 +114,6 @@ std::optional<std::string_view> LineReader::next() {
     if (line && place_.line == 1 && line->starts_with(kByteOrderMark))
       line->remove_prefix(kByteOrderMark.size());
     if (!line || !blank(*line)) return line;
-  }
-}
-
-void check_json(std::string_view text, const InputPlace& place) {
-  try {
-    sweep::strict_json(text, false);
-  } catch (const sweep::JsonRefused& refused) {
-    // The library's message begins with its own position, followed by the cause.
-    const std::string_view what = refused.what();
-    const std::size_t cause = refused.byte > 0 ? what.find(": ") : what.npos;
-    const std::string column = refused.byte > 0 ? ":" + std::to_string(refused.byte) : "";
-    throw engine::InputError(
-        place.file + ":" + std::to_string(place.line) + column +
-        ": not valid JSON: " + std::string(cause == what.npos ? what : what.substr(cause + 2)));
   }
 }
 

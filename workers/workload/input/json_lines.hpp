@@ -5,6 +5,8 @@
 #include <string>
 #include <string_view>
 
+struct gzFile_s;  // zlib.h
+
 namespace workload {
 
 /// Position of a value in the user's input, for error messages: "file:line: ".
@@ -12,8 +14,6 @@ struct InputPlace {
   std::string file;
   int line;  // from 1; 0: the file as a whole
 };
-
-class ByteSource;
 
 /// Throws engine::InputError with the place in front of `problem`.
 [[noreturn]] void refuse(const InputPlace& place, const std::string& problem);
@@ -33,7 +33,7 @@ inline constexpr std::uint64_t kFreeBytes = std::uint64_t{64} << 20;
 class LineReader {
  public:
   explicit LineReader(std::string path);
-  ~LineReader();
+  ~LineReader() = default;
   LineReader(const LineReader&) = delete;
   LineReader& operator=(const LineReader&) = delete;
 
@@ -44,20 +44,19 @@ class LineReader {
   const InputPlace& place() const { return place_; }
 
  private:
-  class PlainSource;
+  struct Close {
+    void operator()(gzFile_s* file) const;
+  };
 
   std::optional<std::string_view> next_raw();
   void refill();
+  [[noreturn]] void refuse_next(const std::string& problem) const;
 
   InputPlace place_;
-  std::unique_ptr<ByteSource> source_;
-  std::string buffer_;     // bytes read and not yet returned, from begin_ on
-  std::size_t begin_ = 0;  // start of the next line in buffer_
-  bool at_end_ = false;    // source_ is exhausted
+  std::unique_ptr<gzFile_s, Close> file_;  // zlib's, which reads plain files as well
+  std::string buffer_;                     // bytes read and not yet returned, from begin_ on
+  std::size_t begin_ = 0;                  // start of the next line in buffer_
+  bool at_end_ = false;                    // file_ is exhausted
 };
-
-/// Refuses what sweep::strict_json refuses. Throws engine::InputError with file, line and, for text
-/// that is not JSON, column (in bytes, from 1).
-void check_json(std::string_view text, const InputPlace& place);
 
 }  // namespace workload

@@ -1,46 +1,43 @@
 #include "workers/workload/trace/head.hpp"
 
-#include "workers/workload/input/json_cursor.hpp"
+#include "workers/workload/input/json_part.hpp"
 
 namespace workload {
 namespace {
 
+using nlohmann::json;
+
 constexpr int kVersion = 1;
 constexpr std::int64_t kMost = 1'000'000'000'000'000;
 
-TraceCounts read_counts(JsonCursor& in) {
+TraceCounts read_counts(const json& value, const JsonPart& in) {
   TraceCounts counts;
-  for (const auto& row : kCounts) counts.*row.second = -1;
-  const std::size_t at = (in.next(), in.at());
-  in.object("counts", [&](const std::string& key) {
-    for (const auto& [name, count] : kCounts)
-      if (key == name) return void(counts.*count = in.whole(name, 0, kMost));
-    in.skip();
-  });
-  for (const auto& [name, count] : kCounts)
-    if (counts.*count < 0) in.refuse(std::string("counts has no ") + name, at);
+  in.object(value, "counts");
+  for (const auto& [name, count] : kCounts) {
+    if (!value.contains(name)) in.refuse(std::string("counts has no ") + name);
+    counts.*count = in.whole(value[name], name, 0, kMost);
+  }
   return counts;
 }
 
-/// "3 failed requests (they have no answer)"
-std::string read_left_out(JsonCursor& in) {
-  std::string what, why, count;
-  in.object("left_out", [&](const std::string& key) {
-    if (key == "what") return void(what = in.text("what"));
-    if (key == "why") return void(why = " (" + in.text("why") + ")");
-    if (key != "count") return in.skip();
-    count = std::to_string(in.whole("count", 0, kMost)) + " ";
-  });
-  return count + what + why;
+/// The text of a member; empty where there is none.
+std::string text_at(const json& object, const char* key, const JsonPart& in) {
+  return object.contains(key) ? in.text(object[key], key) : "";
 }
 
-std::string read_file_of(JsonCursor& in) {
-  std::string file;
-  in.object("source", [&](const std::string& key) {
-    if (key != "file") return in.skip();
-    file = "of " + in.text("file") + " ";
-  });
-  return file;
+/// The members of a list; none where there is no list.
+json list_at(const json& object, const char* key, const JsonPart& in) {
+  return object.contains(key) ? in.list(object[key], key) : json::array();
+}
+
+/// "3 failed requests (they have no answer)"
+std::string left_out(const json& entry, const JsonPart& in) {
+  in.object(entry, "left_out");
+  std::string text;
+  if (entry.contains("count"))
+    text = std::to_string(in.whole(entry["count"], "count", 0, kMost)) + " ";
+  text += text_at(entry, "what", in);
+  return entry.contains("why") ? text + " (" + text_at(entry, "why", in) + ")" : text;
 }
 
 [[noreturn]] void refuse_as_other(const std::string& path) {
@@ -55,40 +52,26 @@ TraceHead read_head(LineReader& lines) {
   const auto line = lines.next();
   const std::string path = lines.place().file;
   if (!line || line->find("\"kvsweep_trace\"") == line->npos) refuse_as_other(path);
-  JsonCursor in(*line, lines.place());
+  const JsonPart in{lines.place(), ""};
+  const json first = parsed_line(*line, lines.place());
+  if (!in.object(first, "the first line").contains("kvsweep_trace")) refuse_as_other(path);
+  if (in.whole(first["kvsweep_trace"], "kvsweep_trace", 0, kMost) != kVersion)
+    in.refuse("kvsweep_trace must be 1, the version that this program reads");
+  if (!first.contains("counts")) in.refuse("the first line has no counts");
   TraceHead head;
-  std::string source, converter;
-  bool versioned = false, counted = false;
-  in.object("the first line", [&](const std::string& key) {
-    if (key == "kvsweep_trace") {
-      const std::size_t at = (in.next(), in.at());
-      if (in.whole("kvsweep_trace", 0, kMost) != kVersion)
-        in.refuse("kvsweep_trace must be 1, the version that this program reads", at);
-      versioned = true;
-    } else if (key == "counts") {
-      head.counts = read_counts(in);
-      counted = true;
-    } else if (key == "source") {
-      source = read_file_of(in);
-    } else if (key == "converter") {
-      converter = in.text("converter");
-    } else if (key == "tokenizer") {
-      head.tokenizer = in.text("tokenizer");
-    } else if (key == "left_out") {
-      in.array("left_out", [&] { head.notes.push_back("left out: " + read_left_out(in)); });
-    } else if (key == "assumed") {
-      in.array("assumed", [&] { head.assumed.push_back(in.text("assumed")); });
-    } else {
-      in.skip();
-    }
-  });
-  if (!versioned) refuse_as_other(path);
-  if (!counted) in.refuse("the first line has no counts", 0);
-  if (converter.empty()) in.refuse("the first line has no converter", 0);
-  head.notes.insert(head.notes.begin(),
-                    "made " + source + "by the converter " + converter +
-                        (head.tokenizer.empty() ? "" : "; tokens are counted by ") +
-                        head.tokenizer);
+  head.counts = read_counts(first["counts"], in);
+  const std::string converter = text_at(first, "converter", in);
+  if (converter.empty()) in.refuse("the first line has no converter");
+  head.tokenizer = text_at(first, "tokenizer", in);
+  const json source = first.value("source", json::object());
+  const std::string file = text_at(in.object(source, "source"), "file", in);
+  head.notes.push_back("made " + (file.empty() ? "" : "of " + file + " ") + "by the converter " +
+                       converter + (head.tokenizer.empty() ? "" : "; tokens are counted by ") +
+                       head.tokenizer);
+  for (const json& entry : list_at(first, "left_out", in))
+    head.notes.push_back("left out: " + left_out(entry, in));
+  for (const json& sentence : list_at(first, "assumed", in))
+    head.assumed.push_back(in.text(sentence, "assumed"));
   for (const std::string& sentence : head.assumed) head.notes.push_back("assumed: " + sentence);
   return head;
 }

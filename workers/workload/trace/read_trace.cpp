@@ -2,17 +2,18 @@
 #include <cmath>
 #include <filesystem>
 #include <map>
-#include <optional>
 #include <set>
 
 #include "sweeps/files/input_text.hpp"
 #include "workers/engine/base/errors.hpp"
-#include "workers/workload/input/json_cursor.hpp"
+#include "workers/workload/input/json_part.hpp"
 #include "workers/workload/trace/head.hpp"
 #include "workers/workload/trace/read_trace.hpp"
 
 namespace workload {
 namespace {
+
+using nlohmann::json;
 
 constexpr std::int64_t kMostTokens = 1 << 26;
 constexpr double kLatest_s = 1e9;
@@ -27,221 +28,172 @@ constexpr std::array<std::pair<const char*, SegmentKind>, 7> kLabels = {
      {"role", SegmentKind::role_prefix},
      {"synthesized", SegmentKind::tool_block}}};
 
-/// What a turn's JSON says, with the positions that errors name.
-struct WrittenTurn {
-  TraceTurn turn;
-  std::size_t at = 0;
-  std::optional<std::string> agent;
-  std::optional<int> extends;
-  std::optional<int> extended_tokens;
-  std::size_t extends_at = 0;
-  std::optional<std::vector<int>> after;
-  std::size_t after_at = 0;
-  std::optional<std::vector<TraceSegment>> prompt, answer;
-};
-
 /// Reads the jobs of a file and counts what it holds.
 class JobReader {
  public:
   explicit JobReader(std::vector<std::string>& tools) : tools_(tools) {}
 
-  TraceSession read(JsonCursor& in) {
+  TraceSession read(const json& line, const InputPlace& place) {
+    in_ = {place, ""};
     session_ = {};
     session_.agents.push_back({{}, 0});
     agents_.clear();
     last_.assign(1, -1);
-    const std::size_t begin = in.at();
-    std::optional<std::size_t> turns;
-    in.object("the line", [&](const std::string& key) {
-      if (key == "job") return void(session_.id = in.name("job"));
-      if (key == "arrival_s")
-        return void(session_.arrival_s = in.number("arrival_s", 0, kLatest_s));
-      if (key != "turns") in.refuse("a job has no \"" + key + "\"; allowed: job, arrival_s, turns");
-      turns = (in.next(), in.at());
-      in.skip();
-    });
-    if (session_.id.empty()) in.refuse("the line has no job", begin);
+    in_.only(in_.object(line, "the line"), "a job", {"job", "arrival_s", "turns"});
+    if (!line.contains("job")) in_.refuse("the line has no job");
+    session_.id = in_.short_text(line["job"], "job");
     if (!ids_.insert(session_.id).second)
-      in.refuse("job \"" + session_.id + "\" stands on a line above already", begin);
-    if (!turns) in.refuse("the job has no turns", begin);
-    in.seek(*turns);  // with the job's name known
-    in.array("turns", [&] { add(read_turn(in), in); });
-    if (session_.turns.empty()) in.refuse("the job has no turns", *turns);
+      in_.refuse("job \"" + session_.id + "\" stands on a line above already");
+    session_.arrival_s = seconds(line, "arrival_s", counts_.arrivals);
+    if (!line.contains("turns") || in_.list(line["turns"], "turns").empty())
+      in_.refuse("the job has no turns");
+    if (line["turns"].size() > kMostTurns)
+      in_.refuse("the job has more than the 1,000,000 turns allowed");
+    for (const json& turn : line["turns"]) {
+      in_.name = "turns[" + std::to_string(session_.turns.size()) + "]";
+      add(turn);
+    }
     ++counts_.jobs;
-    counts_.arrivals += std::isnan(session_.arrival_s) ? 0 : 1;
     return std::move(session_);
   }
 
   const TraceCounts& counts() const { return counts_; }
 
  private:
-  WrittenTurn read_turn(JsonCursor& in) {
-    WrittenTurn made;
-    made.at = (in.next(), in.at());
-    in.object("a turn", [&](const std::string& key) { read_member(key, made, in); });
-    if (!made.prompt) in.refuse("the turn has no prompt", made.at);
-    if (!made.answer) in.refuse("the turn has no answer", made.at);
-    return made;
+  void add(const json& turn) {
+    in_.only(
+        turn, "a turn",
+        {"prompt", "answer", "extends", "after", "gap_s", "start_s", "api_s", "agent", "tool"});
+    TraceTurn made;
+    std::int64_t uncounted = 0;
+    made.think_s = seconds(turn, "gap_s", counts_.gaps);
+    made.start_s = seconds(turn, "start_s", counts_.starts);
+    made.api_s = seconds(turn, "api_s", uncounted);
+    if (turn.contains("tool")) made.tool = number_of_tool(in_.short_text(turn["tool"], "tool"));
+    set_waits(turn, made);
+    set_agent(turn, made);
+    set_tokens(turn, made);
+    int& last = last_[static_cast<std::size_t>(made.agent)];
+    if (last >= 0 && made.start_s < session_.turns[static_cast<std::size_t>(last)].start_s)
+      in_.refuse("start_s lies before that of its agent's turn before");
+    if (last >= 0 && std::ranges::find(made.waits_for, last) == made.waits_for.end())
+      made.waits_for.insert(made.waits_for.begin(), last);
+    const int before = last;
+    last = static_cast<int>(session_.turns.size());
+    ++counts_.turns;
+    counts_.prompt_tokens += made.prompt_tokens;
+    counts_.answer_tokens += made.output_tokens;
+    session_.turns.push_back(std::move(made));
+    if (before >= 0) session_.turns.back().same_as_before = same_tokens(before, last);
   }
 
-  void read_member(const std::string& key, WrittenTurn& made, JsonCursor& in) {
-    if (key == "prompt") {
-      made.prompt = segments("prompt", SegmentKind::user, in);
-    } else if (key == "answer") {
-      made.answer = segments("answer", SegmentKind::assistant_text, in);
-    } else if (key == "extends") {
-      read_extends(made, in);
-    } else if (key == "after") {
-      made.after_at = (in.next(), in.at());
-      made.after.emplace();
-      in.array("after", [&] { made.after->push_back(earlier_turn("after", in)); });
-    } else if (key == "gap_s") {
-      made.turn.think_s = in.number("gap_s", 0, kLatest_s);
-      ++counts_.gaps;
-    } else if (key == "start_s") {
-      made.turn.start_s = in.number("start_s", 0, kLatest_s);
-      ++counts_.starts;
-    } else if (key == "api_s") {
-      made.turn.api_s = in.number("api_s", 0, kLatest_s);
-    } else if (key == "agent") {
-      made.agent = in.name("agent");
-    } else if (key == "tool") {
-      made.turn.tool = number_of_tool(in.name("tool"));
-    } else {
-      in.refuse("a turn has no \"" + key +
-                "\"; allowed: prompt, answer, extends, after, gap_s, start_s, api_s, agent, tool");
-    }
+  /// Counts those that are said.
+  double seconds(const json& of, const char* key, std::int64_t& count) const {
+    if (!of.contains(key)) return kUnrecorded;
+    ++count;
+    return in_.number(of[key], key, 0, kLatest_s);
   }
 
-  int earlier_turn(const char* what, JsonCursor& in) const {
-    if (session_.turns.empty()) in.refuse(std::string(what) + ": no turn stands above the first");
+  int earlier_turn(const json& value, const char* what) const {
+    if (session_.turns.empty()) in_.refuse(std::string(what) + ": no turn stands above the first");
     const auto last = static_cast<std::int64_t>(session_.turns.size()) - 1;
-    return static_cast<int>(in.whole(what, 0, last));
+    return static_cast<int>(in_.whole(value, what, 0, last));
   }
 
-  void read_extends(WrittenTurn& made, JsonCursor& in) {
-    made.extends_at = (in.next(), in.at());
-    if (in.next() != '[') return void(made.extends = earlier_turn("extends", in));
-    in.array("extends", [&] {
-      if (!made.extends) return void(made.extends = earlier_turn("extends", in));
-      if (made.extended_tokens) in.refuse("extends has more than [turn, tokens]");
-      const TraceTurn& of = session_.turns[static_cast<std::size_t>(*made.extends)];
-      made.extended_tokens = static_cast<int>(
-          in.whole("tokens of the extended turn", 1, of.prompt_tokens + of.output_tokens));
-    });
-    if (!made.extended_tokens)
-      in.refuse("extends has no tokens; allowed: a turn, or [turn, tokens]", made.extends_at);
+  void set_waits(const json& turn, TraceTurn& made) const {
+    const auto number = static_cast<int>(session_.turns.size());
+    if (number > 0) made.waits_for = {number - 1};
+    if (!turn.contains("after")) return;
+    made.waits_for.clear();
+    for (const json& each : in_.list(turn["after"], "after"))
+      made.waits_for.push_back(earlier_turn(each, "after"));
+    if (number > 0 && made.waits_for.empty())
+      in_.refuse("after is empty; allowed: so in the first turn alone");
   }
 
-  std::vector<TraceSegment> segments(const char* what, SegmentKind usual, JsonCursor& in) {
+  void set_agent(const json& turn, TraceTurn& made) {
+    const bool named = turn.contains("agent");
+    const std::string name = named ? in_.short_text(turn["agent"], "agent") : "";
+    if (session_.turns.empty()) agents_.emplace(name, 0);
+    if (!named) return;
+    const auto [entry, fresh] = agents_.try_emplace(name, static_cast<int>(session_.agents.size()));
+    made.agent = entry->second;
+    if (!fresh) return;
+    const auto by = static_cast<std::size_t>(made.waits_for.front());
+    session_.agents.push_back({name, session_.turns[by].agent});
+    last_.push_back(-1);
+  }
+
+  void set_base(const json& extends, TraceTurn& made) const {
+    const bool part = extends.is_array();
+    if (part && extends.size() != 2)
+      in_.refuse("extends has " + std::string(extends.size() > 2 ? "more than" : "no tokens") +
+                 "; allowed: a turn, or [turn, tokens]");
+    made.base = earlier_turn(part ? extends[0] : extends, "extends");
+    const TraceTurn& base = session_.turns[static_cast<std::size_t>(made.base)];
+    const int all = base.prompt_tokens + base.output_tokens;
+    made.shared_tokens =
+        part ? static_cast<int>(in_.whole(extends[1], "tokens of the extended turn", 1, all)) : all;
+  }
+
+  void set_tokens(const json& turn, TraceTurn& made) {
+    for (const char* key : {"prompt", "answer"})
+      if (!turn.contains(key)) in_.refuse("the turn has no " + std::string(key));
+    if (turn.contains("extends")) set_base(turn["extends"], made);
+    const auto prompts = segments(turn["prompt"], "prompt", SegmentKind::user);
+    const auto answers = segments(turn["answer"], "answer", SegmentKind::assistant_text);
+    const std::int64_t prompt = made.shared_tokens + tokens_of(prompts);
+    const std::int64_t answer = tokens_of(answers);
+    if (prompt < 1) in_.refuse("the turn's prompt is empty");
+    if (answer < 1) in_.refuse("the turn's answer is empty; allowed: one token or more");
+    if (prompt + answer > kMostTokens)
+      in_.refuse("the turn has " + std::to_string(prompt + answer) +
+                 " tokens; allowed: " + std::to_string(kMostTokens));
+    made.prompt_tokens = static_cast<int>(prompt);
+    made.output_tokens = static_cast<int>(answer);
+    made.first_segment = session_.segments.size();
+    for (const auto* list : {&prompts, &answers})
+      session_.segments.insert(session_.segments.end(), list->begin(), list->end());
+    made.num_segments = static_cast<int>(session_.segments.size() - made.first_segment);
+    if (session_.segments.back().kind == SegmentKind::role_prefix)
+      session_.segments.back().kind = SegmentKind::end_of_turn;
+  }
+
+  std::vector<TraceSegment> segments(const json& list, const char* what, SegmentKind usual) {
     std::vector<TraceSegment> made;
-    in.array(what, [&] {
-      int member = 0;
-      TraceSegment segment{0, 0, usual};
-      const std::size_t at = (in.next(), in.at());
-      in.array("a segment", [&] {
-        if (member == 0) segment.key = segment_key(in);
-        if (member == 1)
-          segment.tokens = static_cast<int>(in.whole("a segment's length", 1, kMostTokens));
-        if (member == 2) segment.kind = label(in);
-        if (++member > 3) in.refuse("a segment has more than [id, length, label]");
-      });
-      if (member < 2) in.refuse("a segment has no length; allowed: [id, length, label]", at);
-      made.push_back(segment);
-    });
+    for (const json& segment : in_.list(list, what)) {
+      const std::size_t members = in_.list(segment, "a segment").size();
+      if (members < 2) in_.refuse("a segment has no length; allowed: [id, length, label]");
+      if (members > 3) in_.refuse("a segment has more than [id, length, label]");
+      const auto tokens = in_.whole(segment[1], "a segment's length", 1, kMostTokens);
+      made.push_back({segment_key(segment[0]), static_cast<int>(tokens),
+                      members > 2 ? label(segment[2]) : usual});
+    }
     return made;
   }
 
-  std::uint64_t segment_key(JsonCursor& in) {
+  std::uint64_t segment_key(const json& id) {
     enum Kind : std::uint64_t { number = 1, text, own };
-    if (in.null()) return mixed(mixed(own, key_of(session_.id)), unnamed_++);
-    if (in.next() == '"') return mixed(text, key_of(in.name("a segment's id")));
-    const auto id = in.whole("a segment's id", 0, std::numeric_limits<std::int64_t>::max());
-    return mixed(number, static_cast<std::uint64_t>(id));
+    if (id.is_null()) return mixed(mixed(own, key_of(session_.id)), unnamed_++);
+    if (id.is_string()) return mixed(text, key_of(in_.short_text(id, "a segment's id")));
+    const auto whole = in_.whole(id, "a segment's id", 0, std::numeric_limits<std::int64_t>::max());
+    return mixed(number, static_cast<std::uint64_t>(whole));
   }
 
-  static SegmentKind label(JsonCursor& in) {
-    in.next();
-    const std::size_t at = in.at();
-    const std::string name = in.name("a segment's label");
+  SegmentKind label(const json& value) const {
+    const std::string name = in_.short_text(value, "a segment's label");
     std::string known;
     for (const auto& [label, kind] : kLabels) {
       if (name == label) return kind;
       known += (known.empty() ? "" : ", ") + std::string(label);
     }
-    in.refuse("a segment's label is \"" + name + "\"; allowed: " + known, at);
+    in_.refuse("a segment's label is \"" + name + "\"; allowed: " + known);
   }
 
   int number_of_tool(const std::string& name) {
     const auto [entry, fresh] = tool_numbers_.try_emplace(name, static_cast<int>(tools_.size()));
     if (fresh) tools_.push_back(name);
     return entry->second;
-  }
-
-  void add(WrittenTurn made, const JsonCursor& in) {
-    if (session_.turns.size() == kMostTurns)
-      in.refuse("the job has more than the 1,000,000 turns allowed", made.at);
-    set_waits(made, in);
-    set_agent(made);
-    set_tokens(made, in);
-    TraceTurn& turn = made.turn;
-    int& last = last_[static_cast<std::size_t>(turn.agent)];
-    if (last >= 0 && turn.start_s < session_.turns[static_cast<std::size_t>(last)].start_s)
-      in.refuse("start_s lies before that of its agent's turn before", made.at);
-    if (last >= 0 && std::ranges::find(turn.waits_for, last) == turn.waits_for.end())
-      turn.waits_for.insert(turn.waits_for.begin(), last);
-    const int before = last;
-    last = static_cast<int>(session_.turns.size());
-    ++counts_.turns;
-    counts_.prompt_tokens += turn.prompt_tokens;
-    counts_.answer_tokens += turn.output_tokens;
-    session_.turns.push_back(std::move(turn));
-    if (before >= 0) session_.turns.back().same_as_before = same_tokens(before, last);
-  }
-
-  void set_waits(WrittenTurn& made, const JsonCursor& in) {
-    const auto number = static_cast<int>(session_.turns.size());
-    if (number == 0) return;
-    if (made.after && made.after->empty())
-      in.refuse("after is empty; allowed: so in the first turn alone", made.after_at);
-    made.turn.waits_for = made.after.value_or(std::vector{number - 1});
-  }
-
-  void set_agent(WrittenTurn& made) {
-    if (session_.turns.empty()) agents_.emplace(made.agent.value_or(""), 0);
-    if (!made.agent) return;
-    const auto [entry, fresh] =
-        agents_.try_emplace(*made.agent, static_cast<int>(session_.agents.size()));
-    made.turn.agent = entry->second;
-    if (!fresh) return;
-    const auto by = static_cast<std::size_t>(made.turn.waits_for.front());
-    session_.agents.push_back({*made.agent, session_.turns[by].agent});
-    last_.push_back(-1);
-  }
-
-  void set_tokens(WrittenTurn& made, const JsonCursor& in) {
-    TraceTurn& turn = made.turn;
-    if (made.extends) {
-      const TraceTurn& base = session_.turns[static_cast<std::size_t>(*made.extends)];
-      turn.base = *made.extends;
-      turn.shared_tokens = made.extended_tokens.value_or(base.prompt_tokens + base.output_tokens);
-    }
-    const std::int64_t prompt = turn.shared_tokens + tokens_of(*made.prompt);
-    const std::int64_t answer = tokens_of(*made.answer);
-    if (prompt < 1) in.refuse("the turn's prompt is empty", made.at);
-    if (answer < 1) in.refuse("the turn's answer is empty; allowed: one token or more", made.at);
-    if (prompt + answer > kMostTokens)
-      in.refuse("the turn has " + std::to_string(prompt + answer) +
-                    " tokens; allowed: " + std::to_string(kMostTokens),
-                made.at);
-    turn.prompt_tokens = static_cast<int>(prompt);
-    turn.output_tokens = static_cast<int>(answer);
-    turn.first_segment = session_.segments.size();
-    for (const auto* list : {&*made.prompt, &*made.answer})
-      session_.segments.insert(session_.segments.end(), list->begin(), list->end());
-    turn.num_segments = static_cast<int>(session_.segments.size() - turn.first_segment);
-    if (!made.answer->empty() && made.answer->back().kind == SegmentKind::role_prefix)
-      session_.segments.back().kind = SegmentKind::end_of_turn;
   }
 
   static std::int64_t tokens_of(const std::vector<TraceSegment>& segments) {
@@ -275,6 +227,7 @@ class JobReader {
     return ends;
   }
 
+  JsonPart in_;
   std::vector<std::string>& tools_;
   std::map<std::string, int> tool_numbers_;
   std::set<std::string> ids_;
@@ -308,10 +261,8 @@ TraceSet read_trace(const std::string& path) {
     TraceSet set;
     set.source = std::filesystem::path(path).filename().string();
     JobReader jobs(set.tools);
-    while (const auto line = lines.next()) {
-      JsonCursor in(*line, lines.place());
-      set.sessions.push_back(jobs.read(in));
-    }
+    while (const auto line = lines.next())
+      set.sessions.push_back(jobs.read(parsed_line(*line, lines.place()), lines.place()));
     check_counts(head.counts, jobs.counts(), path);
     if (set.sessions.empty()) refuse({path, 0}, "holds no job");
     if (!head.tokenizer.empty()) set.tokenizer = head.tokenizer;

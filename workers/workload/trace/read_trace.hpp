@@ -6,7 +6,7 @@
 namespace workload {
 
 /// Reads a file in the format of docs/traces.md, plain or .gz. Throws engine::InputError, at file,
-/// line and column, for what it does not allow.
+/// line and turn, for what it does not allow.
 TraceSet read_trace(const std::string& path);
 
 }  // namespace workload

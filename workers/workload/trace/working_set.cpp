@@ -117,18 +117,6 @@ std::string text(const char* format, Values... values) {
   return text.data();
 }
 
-/// "####A####B", with the letter of each pool where it is full.
-std::string bar(double tokens, double most, const std::vector<KvPool>& pools) {
-  constexpr double kWidth = 72;
-  std::string bar(static_cast<std::size_t>(kWidth), ' ');
-  const auto at = [&](double t) { return static_cast<std::size_t>(kWidth * t / most); };
-  std::fill_n(bar.begin(), std::min(at(tokens), bar.size()), '#');
-  for (std::size_t i = 0; i < pools.size(); ++i)
-    if (at(pools[i].tokens) < bar.size())
-      bar[at(pools[i].tokens)] = static_cast<char>('A' + static_cast<int>(i));
-  return bar.substr(0, bar.find_last_not_of(' ') + 1);
-}
-
 }  // namespace
 
 std::vector<WorkingSet> working_set(const Workload& workload, std::span<const Nanos> arrivals,
@@ -169,14 +157,6 @@ void print(std::ostream& out, const std::vector<WorkingSet>& sets,
     for (const KvPool& pool : pools) out << text("%14.2fx", set.tokens / pool.tokens);
     out << '\n';
   }
-  const double most = std::ranges::max(sets, {}, &WorkingSet::tokens).tokens;
-  if (!(most > 0)) return;
-  out << '\n' << text("%-10s0 to %.0f tokens; a pool is full at its letter:", "time (s)", most);
-  for (std::size_t i = 0; i < pools.size(); ++i)
-    out << text(" %c %s", static_cast<char>('A' + static_cast<int>(i)), pools[i].name.c_str());
-  out << '\n';
-  for (const WorkingSet& set : sets)
-    out << text("%-10.0f", set.from_s) << bar(set.tokens, most, pools) << '\n';
 }
 
 }  // namespace workload

@@ -29,7 +29,7 @@ std::vector<WorkingSet> working_set(const Workload& workload,
                                     std::span<const engine::Nanos> arrivals, int most_live,
                                     engine::Nanos token_time, int parts);
 
-/// Prints the working set beside each pool, as a table and as a picture.
+/// Prints the working set beside each pool.
 void print(std::ostream& out, const std::vector<WorkingSet>& sets,
            const std::vector<KvPool>& pools);
 

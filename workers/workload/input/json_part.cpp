@@ -1,0 +1,91 @@
+#include "workers/workload/input/json_part.hpp"
+
+#include <algorithm>
+#include <sstream>
+
+#include "sweeps/files/strict_json.hpp"
+#include "workers/engine/base/errors.hpp"
+
+namespace workload {
+
+using nlohmann::json;
+
+json parsed_line(std::string_view text, const InputPlace& place) {
+  try {
+    return sweep::strict_json(text);
+  } catch (const sweep::JsonRefused& refused) {
+    // The library's message begins with its own position, followed by the cause.
+    const std::string_view what = refused.what();
+    const std::size_t cause = refused.byte > 0 ? what.find(": ") : what.npos;
+    const std::string column = refused.byte > 0 ? ":" + std::to_string(refused.byte) : "";
+    throw engine::InputError(
+        place.file + ":" + std::to_string(place.line) + column +
+        ": not valid JSON: " + std::string(cause == what.npos ? what : what.substr(cause + 2)));
+  }
+}
+
+void JsonPart::refuse(const std::string& problem) const {
+  workload::refuse(place, name.empty() ? problem : name + ": " + problem);
+}
+
+void JsonPart::only(const json& value, const std::string& what,
+                    std::initializer_list<const char*> allowed) const {
+  for (const auto& [key, member] : object(value, what).items()) {
+    if (std::ranges::find(allowed, key) != allowed.end()) continue;
+    std::string known;
+    for (const char* each : allowed) known += (known.empty() ? "" : ", ") + std::string(each);
+    refuse(what + " has no " + json(key).dump() + "; allowed: " + known);
+  }
+}
+
+const json& JsonPart::object(const json& value, const std::string& what) const {
+  if (!value.is_object()) refuse_value(value, what, "an object");
+  return value;
+}
+
+const json& JsonPart::list(const json& value, const std::string& what) const {
+  if (!value.is_array()) refuse_value(value, what, "a list");
+  return value;
+}
+
+std::string JsonPart::text(const json& value, const std::string& what) const {
+  if (!value.is_string()) refuse_value(value, what, "a string");
+  return value;
+}
+
+std::string JsonPart::short_text(const json& value, const std::string& what) const {
+  constexpr std::size_t kLongest = 200;
+  std::string text = value.is_string() ? value.get<std::string>() : "";
+  if (text.empty() || text.size() > kLongest)
+    refuse_value(value, what, "a string of 1 to 200 bytes");
+  return text;
+}
+
+std::int64_t JsonPart::whole(const json& value, const std::string& what, std::int64_t low,
+                             std::int64_t high) const {
+  const bool fits = value.is_number_integer() &&
+                    (!value.is_number_unsigned() ||
+                     value.get<std::uint64_t>() <= static_cast<std::uint64_t>(high)) &&
+                    value.get<std::int64_t>() >= low && value.get<std::int64_t>() <= high;
+  if (!fits)
+    refuse_value(value, what,
+                 "a whole number from " + std::to_string(low) + " to " + std::to_string(high));
+  return value;
+}
+
+double JsonPart::number(const json& value, const std::string& what, double low, double high) const {
+  if (value.is_number() && value.get<double>() >= low && value.get<double>() <= high) return value;
+  std::ostringstream allowed;
+  allowed << "a number from " << low << " to " << high;
+  refuse_value(value, what, allowed.str());
+}
+
+void JsonPart::refuse_value(const json& value, const std::string& what,
+                            const std::string& allowed) const {
+  constexpr std::size_t kLongestShown = 40;
+  std::string found = value.is_object() ? "an object" : value.is_array() ? "a list" : value.dump();
+  if (found.size() > kLongestShown) found = found.substr(0, kLongestShown) + "...";
+  refuse(what + " is " + found + "; allowed: " + allowed);
+}
+
+}  // namespace workload
