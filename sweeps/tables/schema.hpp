@@ -7,7 +7,7 @@
 #include <type_traits>
 #include <vector>
 
-#include "sweeps/tables/enum_names.hpp"
+#include "sweeps/tables/decisions.hpp"
 #include "sweeps/tables/table.hpp"
 
 namespace sweep {
@@ -17,22 +17,6 @@ inline constexpr double kNotObserved = std::numeric_limits<double>::quiet_NaN();
 
 // Rows of a cell's tables. Times are in seconds from the cell's own zero, sizes in bytes, blocks
 // in KV blocks. Member names are column names; schema.cpp adds unit and meaning.
-
-/// Why admission ended in a step.
-SWEEP_ENUM(StopReason, none, tok_budget, kv_insufficient, max_seqs, isl_reserve, chunk_off,
-           preempted, active_programs)
-
-enum class SchedKind : std::int8_t { fresh, resumed, running, preempted };
-std::span<const std::string_view> enum_names(SchedKind);  // fresh is "new"
-
-SWEEP_ENUM(KvEventKind, pin, unpin, keep_declined, ttl_decision, evict_gpu, evict_host, preempt,
-           store, load, prefetch, demote, drop, swap_out, swap_in, load_failed)
-
-SWEEP_ENUM(KvEventReason, none, known_tool, unseen_tool, slow_tool, no_tool, last_turn, ttl,
-           handoff, replaced, job_end, pressure_run, pressure_admit, out_of_blocks, capacity,
-           write_through, before_eviction, demand, predicted, late, early, cancelled, cold_start,
-           utility, rent, tail, read, unread, load_failed, partial, deadline, misprediction,
-           no_room, waste, swapped_out)
 
 /// What the forward pass of a step computed.
 SWEEP_ENUM(ForwardKind, none, prefill, decode, mixed)
@@ -146,7 +130,7 @@ struct KvEventRow {
   std::int32_t job = -1;
   std::int32_t turn = -1;
   KvEventKind kind = KvEventKind::pin;
-  KvEventReason reason = KvEventReason::none;
+  KvReason reason = KvReason::none;
   std::int32_t blocks = 0;
   std::int64_t bytes = 0;
   std::int32_t by_job = -1;

@@ -97,7 +97,7 @@ inline HandMadeCell three_jobs() {
   cell.schedule(1, 0, Kind::resumed, 7);
   cell.schedule(2, 0, Kind::fresh, 7);
   cell.step(4, 3, 0);
-  cell.event(4, 0, sweep::KvEventKind::unpin).reason = sweep::KvEventReason::handoff;
+  cell.event(4, 0, sweep::KvEventKind::unpin).reason = sweep::KvReason::handoff;
   cell.schedule(1, 0, Kind::running);
   cell.schedule(2, 0, Kind::running);
   cell.schedule(0, 1, Kind::fresh, 136);

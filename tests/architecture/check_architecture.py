@@ -38,7 +38,7 @@ MAY_INCLUDE = {
     "sweeps/upkeep": "sweeps/files sweeps/tables sweeps/hdf5 sweeps/archive sweeps/commits posix",
     "workers/engine/base": "",
     "workers/engine/cache": "workers/engine/base",
-    "workers/engine/step": "workers/engine/base workers/engine/cache",
+    "workers/engine/step": "sweeps/tables workers/engine/base workers/engine/cache",
     "workers/engine/prefetch": "workers/engine/base workers/engine/cache workers/engine/step",
     "workers/engine/tiers": "workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch",
     "workers/engine/scheduler": "workers/engine/base workers/engine/cache workers/engine/step",

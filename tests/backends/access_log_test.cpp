@@ -35,7 +35,7 @@ class DecodeStep {
     for (const std::uint32_t block : {5u, 9u, 7u})
       request_.blocks.push_back(engine::BlockId{block});
     plan_.step = 3;
-    plan_.scheduled.push_back({&request_, engine::ScheduleKind::running, 1, 39, 0, true, true});
+    plan_.scheduled.push_back({&request_, engine::SchedKind::running, 1, 39, 0, true, true});
     begin(AccessKernel::append);
     wrote(7, 7);
     begin(AccessKernel::decode_attention);
@@ -225,7 +225,7 @@ TEST_CASE("a chunk's query tiles each read the keys before their end", "[access]
   for (std::uint32_t block = 1; block <= 10; ++block)
     request.blocks.push_back(engine::BlockId{block});
   engine::StepPlan plan;
-  plan.scheduled.push_back({&request, engine::ScheduleKind::running, 70, 50, 0, false, false});
+  plan.scheduled.push_back({&request, engine::SchedKind::running, 70, 50, 0, false, false});
   AccessPattern pattern{.block_size = kBlock, .kv_heads = 1, .query_tile = 32};
   const ExpectedStep chunk = expect_accesses(plan, pattern);
   CHECK(chunk.rows[0].tiles == std::vector<int>{82, 114, 120});

@@ -56,7 +56,7 @@ class Batch {
     for (engine::Request& request : requests_) {
       const int tokens = request.num_tokens() - first;
       plan_.scheduled.push_back(
-          {&request, engine::ScheduleKind::running, tokens, first, 0, true, decode});
+          {&request, engine::SchedKind::running, tokens, first, 0, true, decode});
       plan_.total_tokens += tokens;
     }
     return plan_;

@@ -113,16 +113,16 @@ TEST_CASE("preemption by block counts the stall of every step that swaps out a b
   row.mode = EvictionMode::partial;
   row.t_evict_s = cell.steps[0].t_s;
   row.t_resume_s = cell.steps[4].t_s;
-  const auto goes_out = [&](std::int64_t step, sweep::KvEventReason reason) {
+  const auto goes_out = [&](std::int64_t step, sweep::KvReason reason) {
     sweep::KvEventRow& event = cell.events.emplace_back();
     event.step = step;
     event.kind = sweep::KvEventKind::swap_out;
     event.reason = reason;
   };
-  goes_out(2, sweep::KvEventReason::partial);
-  goes_out(2, sweep::KvEventReason::partial);
-  goes_out(3, sweep::KvEventReason::waste);  // of a finished turn
-  goes_out(4, sweep::KvEventReason::partial);
+  goes_out(2, sweep::KvReason::partial);
+  goes_out(2, sweep::KvReason::partial);
+  goes_out(3, sweep::KvReason::waste);  // of a finished turn
+  goes_out(4, sweep::KvReason::partial);
   CHECK(cell.figure("resume_overhead_s") == Approx(4 * 0.010));
 }
 
@@ -165,15 +165,15 @@ TEST_CASE("the running peak is the most requests that ran at once") {
 
 TEST_CASE("host content that is evicted unread was stored for nothing") {
   HandMade cell;
-  const auto evict = [&](sweep::KvEventKind kind, sweep::KvEventReason reason, int bytes) {
+  const auto evict = [&](sweep::KvEventKind kind, sweep::KvReason reason, int bytes) {
     sweep::KvEventRow& row = cell.events.emplace_back();
     row.kind = kind;
     row.reason = reason;
     row.bytes = bytes;
   };
-  evict(sweep::KvEventKind::evict_host, sweep::KvEventReason::unread, 700);
-  evict(sweep::KvEventKind::evict_host, sweep::KvEventReason::read, 20);
-  evict(sweep::KvEventKind::drop, sweep::KvEventReason::unread, 5);
+  evict(sweep::KvEventKind::evict_host, sweep::KvReason::unread, 700);
+  evict(sweep::KvEventKind::evict_host, sweep::KvReason::read, 20);
+  evict(sweep::KvEventKind::drop, sweep::KvReason::unread, 5);
   CHECK(cell.figure("unread_bytes") == 700);
 }
 

@@ -14,7 +14,7 @@ using support::reals;
 namespace {
 
 using Kind = sweep::KvEventKind;
-using Reason = sweep::KvEventReason;
+using Reason = sweep::KvReason;
 
 struct Event {
   std::int64_t step;
@@ -199,7 +199,7 @@ TEST_CASE("a reason that a rule declares is recorded by its name, after the arch
   workload.jobs[0].turns.resize(1);
   worker::Recorder recorder(workload, 0, 16, {"waited", "hurried"});
   engine::StepPlan plan;
-  const engine::KvReason second{static_cast<std::uint8_t>(engine::KvReason::of_rules) + 1};
+  const engine::KvReason second{static_cast<std::uint8_t>(sweep::kReasonsOfRules) + 1};
   const std::array events = {engine::KvEvent{engine::KvEventKind::pin, engine::KvReason::waste,
                                              engine::JobId{0}, 0, 1, engine::JobId{0}, 0},
                              engine::KvEvent{engine::KvEventKind::pin, second, engine::JobId{0}, 0,

@@ -33,7 +33,7 @@ class HandPlans {
     plan_.scheduled.clear();
     for (const Share& share : shares)
       plan_.scheduled.push_back({.request = &share.request,
-                                 .kind = engine::ScheduleKind::running,
+                                 .kind = engine::SchedKind::running,
                                  .num_tokens = share.end - share.first,
                                  .computed_before = share.first,
                                  .num_new_blocks = share.new_blocks,

@@ -20,7 +20,7 @@ struct Sampling {
     request.outputs.assign(generated, 7);
     plan.total_tokens = 1;
     plan.scheduled.push_back(
-        {&request, engine::ScheduleKind::running, 1, request.num_tokens() - 1, 0, true, true});
+        {&request, engine::SchedKind::running, 1, request.num_tokens() - 1, 0, true, true});
   }
   engine::StepResult execute() const {
     const Instant cost;

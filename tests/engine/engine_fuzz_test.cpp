@@ -141,7 +141,7 @@ class EngineRun {
         "the census covers the pool");
     int evicted = 0, preempted = 0;
     for (const engine::KvEvent& event : trace.kv_events) {
-      evicted += event.kind == engine::KvEventKind::evict ? event.blocks : 0;
+      evicted += event.kind == engine::KvEventKind::evict_gpu ? event.blocks : 0;
       preempted += event.kind == engine::KvEventKind::preempt ? 1 : 0;
       check(trace.start <= event.at && event.at <= trace.end, "events happen within their step");
     }

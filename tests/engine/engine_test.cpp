@@ -130,7 +130,7 @@ TEST_CASE("evictions are reported once for each evicted job and allocating turn"
   CHECK(trace.evictions.size() == 4);
   REQUIRE(trace.kv_events.size() == 2);
   const KvEvent& lost = trace.kv_events[0];
-  CHECK((lost.kind == KvEventKind::evict && lost.blocks == 2));
+  CHECK((lost.kind == KvEventKind::evict_gpu && lost.blocks == 2));
   CHECK((lost.job == engine::JobId{0} && lost.turn == 3));
   CHECK((lost.by_job == engine::JobId{2} && lost.by_turn == 5));
   CHECK(trace.kv_events[1].job == engine::JobId{1});

@@ -182,8 +182,7 @@ TEST_CASE("the random workloads reach every rule", "[fuzz]") {
       const engine::PrefixCache& cache = world.kv.prefix_cache();
       duplicates += cache.num_blocks() > cache.num_contents();
       for (const auto& share : world.plan().scheduled)
-        resumed_with_hits +=
-            share.kind == engine::ScheduleKind::resumed && share.computed_before > 0;
+        resumed_with_hits += share.kind == engine::SchedKind::resumed && share.computed_before > 0;
     };
     FuzzDriver(fuzz, world, {.aborted = [&](const auto&) { ++aborted; }, .scheduled = look}).run();
     for (const std::string& event : world.pin_events())

@@ -221,12 +221,12 @@ class StepRecorder {
     loading_.insert(load.request);
     const Turn* turn = turn_of(load.request);
     if (turn == nullptr) return;
-    add_event(row, *turn, sweep::KvEventKind::load, sweep::KvEventReason::demand, load.blocks);
+    add_event(row, *turn, sweep::KvEventKind::load, sweep::KvReason::demand, load.blocks);
     times_[*turn].begin_load(row.t_s);
   }
 
   void add_event(const sweep::StepRow& row, const Turn& turn, sweep::KvEventKind kind,
-                 sweep::KvEventReason reason, int blocks) {
+                 sweep::KvReason reason, int blocks) {
     sweep::KvEventRow event;
     event.step = row.step;
     event.t_s = row.t_s;
@@ -245,7 +245,7 @@ class StepRecorder {
     const int size = std::max(1, log_.block_size);
     const int blocks = victim.tokens / size + (victim.tokens % size > 0 ? 1 : 0);
     sched_.add({row.step, turn->job, turn->turn, sweep::SchedKind::preempted, 0, 0});
-    add_event(row, *turn, sweep::KvEventKind::preempt, sweep::KvEventReason::out_of_blocks, blocks);
+    add_event(row, *turn, sweep::KvEventKind::preempt, sweep::KvReason::out_of_blocks, blocks);
     sweep::EvictionRow& eviction = evictions_.emplace_back();
     eviction.job = turn->job;
     eviction.turn = turn->turn;

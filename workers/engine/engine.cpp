@@ -220,7 +220,7 @@ void Engine::trace_evictions() {
       same = std::find_if(events.begin() + first, events.end(),
                           [&](const KvEvent& event) { return of(event, lost); });
     if (same == events.end()) {
-      events.push_back({KvEventKind::evict, KvReason::out_of_blocks, lost.job, lost.turn, 0,
+      events.push_back({KvEventKind::evict_gpu, KvReason::out_of_blocks, lost.job, lost.turn, 0,
                         lost.by_job, lost.by_turn});
       same = events.end() - 1;
     }

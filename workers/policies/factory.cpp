@@ -92,7 +92,7 @@ engine::KvReason own_reason(std::string_view name) {
   const auto found = std::ranges::find(all, name);
   if (found == all.end())
     throw engine::InputError("no rule declares the reason \"" + std::string(name) + '"');
-  return static_cast<engine::KvReason>(static_cast<int>(engine::KvReason::of_rules) +
+  return static_cast<engine::KvReason>(static_cast<int>(sweep::kReasonsOfRules) +
                                        (found - all.begin()));
 }
 

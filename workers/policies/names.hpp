@@ -21,7 +21,7 @@ std::vector<std::string> scoring_names();
 /// Throws std::logic_error when two rules of different axes declare the same name.
 const std::vector<DeclaredParameter>& declared_parameters();
 
-/// Names of the reasons that rules declare. The engine has them from engine::KvReason::of_rules on,
+/// Names of the reasons that rules declare. The engine has them from sweep::kReasonsOfRules on,
 /// in this order.
 std::vector<std::string> declared_reasons();
 /// The one of that name. Throws engine::InputError when no rule declares it.

@@ -194,7 +194,7 @@ std::vector<char> swap_steps(const sweep::CellResult& tables) {
              &reasons = events.values<std::int8_t>("reason");
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     if (kinds[i] == static_cast<std::int8_t>(sweep::KvEventKind::swap_out) &&
-        reasons[i] == static_cast<std::int8_t>(sweep::KvEventReason::partial))
+        reasons[i] == static_cast<std::int8_t>(sweep::KvReason::partial))
       mark(numbers, of_event[i], marked);
   }
   return marked;
@@ -233,7 +233,7 @@ double unread_bytes(const sweep::Table& events) {
   double unread = 0;
   for (std::size_t i = 0; i < kind.size(); ++i) {
     if (kind[i] == static_cast<std::int8_t>(sweep::KvEventKind::evict_host) &&
-        reason[i] == static_cast<std::int8_t>(sweep::KvEventReason::unread))
+        reason[i] == static_cast<std::int8_t>(sweep::KvReason::unread))
       unread += static_cast<double>(bytes[i]);
   }
   return unread;
@@ -372,7 +372,7 @@ std::vector<sweep::Figure> pin_outcomes(const sweep::Table& kv_events) {
     const auto kind = static_cast<sweep::KvEventKind>(kinds[i]);
     if (kind == sweep::KvEventKind::pin) pinned.insert(turn);
     if (kind == sweep::KvEventKind::keep_declined &&
-        static_cast<sweep::KvEventReason>(reasons[i]) == sweep::KvEventReason::no_room)
+        static_cast<sweep::KvReason>(reasons[i]) == sweep::KvReason::no_room)
       ++(pinned.contains(turn) ? clipped : refused);
   }
   return {{"pins_accepted", static_cast<double>(pinned.size()) - clipped, ""},

@@ -56,7 +56,7 @@ Recorder::Recorder(const workload::Workload& workload, std::int64_t bytes_per_bl
       own_reasons_(std::move(own_reasons)),
       level_(level),
       open_(workload.jobs.size()) {
-  const auto taken = sweep::enum_names(sweep::KvEventReason{});
+  const auto taken = sweep::enum_names(sweep::KvReason{});
   for (const std::string& reason : own_reasons_)
     if (std::ranges::find(taken, reason) != taken.end())
       throw std::logic_error("a rule declares the reason \"" + reason +
@@ -89,7 +89,7 @@ void Recorder::record_step(const engine::StepTrace& trace) {
   row.pinned_jobs = trace.num_pins;
   row.h2d_bytes = trace.transfers.loaded_blocks * bytes_per_block_;
   row.d2h_bytes = trace.transfers.stored_blocks * bytes_per_block_;
-  row.stop_reason = recorded(trace.plan->stop);
+  row.stop_reason = trace.plan->stop;
   row.window = trace.plan->token_budget;
   row.host_blk_used = trace.host_blocks;
   row.host_blk_total = trace.host_capacity;
@@ -122,7 +122,7 @@ void Recorder::record_schedule(const engine::StepPlan& plan) {
   for (const engine::ScheduledRequest& share : plan.scheduled) {
     const engine::RequestSpec& spec = share.request->spec;
     sched_.add({step, turns_.program_of(spec.job), turns_.number_of(spec.job, spec.turn),
-                recorded(share.kind), share.num_tokens, share.computed_before});
+                share.kind, share.num_tokens, share.computed_before});
   }
   for (const engine::Request* victim : plan.preempted) {
     const engine::RequestSpec& spec = victim->spec;
@@ -138,8 +138,8 @@ void Recorder::record_kv_events(const engine::StepTrace& trace) {
     row.t_s = to_seconds(event.at);
     row.job = turns_.program_of(event.job);
     row.turn = turns_.number_of(event.job, event.turn);
-    row.kind = recorded(event.kind);
-    row.reason = recorded(event.reason);
+    row.kind = event.kind;
+    row.reason = event.reason;
     row.blocks = event.blocks;
     row.bytes = event.blocks * bytes_per_block_;
     row.by_job = turns_.program_of(event.by_job);
@@ -165,7 +165,7 @@ void Recorder::record_evictions(const engine::StepTrace& trace) {
   }
   if (evictions_.empty()) return;
   for (const engine::ScheduledRequest& share : trace.plan->scheduled) {
-    if (share.kind != engine::ScheduleKind::resumed) continue;
+    if (share.kind != engine::SchedKind::resumed) continue;
     OpenEviction& open = open_[index(share.request->spec.job)];
     if (open.row < 0 || open.resumed) continue;
     open.resumed = true;

@@ -13,18 +13,10 @@
 
 namespace worker {
 
-/// The archive's names for the engine's enumerators. Each kind and each reason of a KV event has a
-/// name of its own, and each name in the archive belongs to exactly one of the engine's. The
-/// reasons that rules declare follow the archive's own, in the order of the engine's.
-sweep::StopReason recorded(engine::StopReason reason);
-sweep::SchedKind recorded(engine::ScheduleKind kind);
-sweep::KvEventKind recorded(engine::KvEventKind kind);
-sweep::KvEventReason recorded(engine::KvReason reason);
-
 /// Converts the engine's traces into the tables of a cell.
 class Recorder final : public engine::TraceSink {
  public:
-  /// The reasons are those from engine::KvReason::of_rules on, by name. Throws std::logic_error for
+  /// The reasons are those from sweep::kReasonsOfRules on, by name. Throws std::logic_error for
   /// one that is the archive's own. Below the level all, /sched, which no figure needs, stays
   /// empty.
   Recorder(const workload::Workload& workload, std::int64_t bytes_per_block, int block_size,

@@ -156,8 +156,8 @@ TEST_CASE("pins are compared with the decisions that could have gone either way"
   CHECK(std::isnan(tables("pin_share")));
   cell.step(0, 1, 0);
   cell.event(1, 0, sweep::KvEventKind::pin);
-  for (const auto reason : {sweep::KvEventReason::slow_tool, sweep::KvEventReason::no_tool,
-                            sweep::KvEventReason::last_turn, sweep::KvEventReason::slow_tool})
+  for (const auto reason : {sweep::KvReason::slow_tool, sweep::KvReason::no_tool,
+                            sweep::KvReason::last_turn, sweep::KvReason::slow_tool})
     cell.event(1, 0, sweep::KvEventKind::keep_declined).reason = reason;
   CHECK(tables("pin_share") == Approx(0.25));
 }

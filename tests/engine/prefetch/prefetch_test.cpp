@@ -313,8 +313,8 @@ TEST_CASE("the job that is served last loses the tail of its KV and keeps a pref
   world.serve(1, tokens(49, 4));
   world.idle_until(50ms);
   world.serve(2, tokens(47, 5), true);  // needs one block that another request holds
-  CHECK(world.blocks_of(KvEventKind::evict, KvReason::out_of_blocks, 0) == 0);
-  CHECK(world.blocks_of(KvEventKind::evict, KvReason::out_of_blocks, 1) == 1);
+  CHECK(world.blocks_of(KvEventKind::evict_gpu, KvReason::out_of_blocks, 0) == 0);
+  CHECK(world.blocks_of(KvEventKind::evict_gpu, KvReason::out_of_blocks, 1) == 1);
   const auto soon = world.serve(0, kB);
   CHECK((soon.prefix_hit_tokens == 48 && soon.host_hit_tokens == 0));
 }
@@ -325,7 +325,7 @@ TEST_CASE("only the evicted tail of a job is loaded", "[prefetch]") {
   world.serve(0, tokens(65, 2));
   world.idle_until(50ms);
   world.serve(2, tokens(96, 5), true);  // needs two of the four
-  REQUIRE(world.blocks_of(KvEventKind::evict, KvReason::out_of_blocks, 0) == 2);
+  REQUIRE(world.blocks_of(KvEventKind::evict_gpu, KvReason::out_of_blocks, 0) == 2);
   world.idle_until(300ms);
   CHECK(world.blocks_of(KvEventKind::prefetch, KvReason::deadline, 0) == 2);
   CHECK(world.serve(0, tokens(65, 2)).prefix_hit_tokens == 64);

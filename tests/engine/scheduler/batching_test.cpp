@@ -45,7 +45,7 @@ TEST_CASE("mixed, whole prompts join decodes as far as the token budget allows",
   world.add("b", 12);
   world.add("c", 4);
   CHECK(world.step() == "a:1 b:12");
-  CHECK(world.plan().stop == StopReason::chunking_off);
+  CHECK(world.plan().stop == StopReason::chunk_off);
   CHECK(world.step() == "a:1 b:1 c:4");
 }
 
@@ -128,7 +128,7 @@ TEST_CASE("every admission but the first leaves the watermark free", "[ahead]") 
   world.add("a", 12, 2);
   world.add("b", 8, 2);
   CHECK(world.step() == "a:12");
-  CHECK(world.plan().stop == StopReason::sequence_reserved);
+  CHECK(world.plan().stop == StopReason::isl_reserve);
   CHECK(world.step() == "a:1");
   CHECK(world.step() == "b:8");
   SchedulerWorld full(config);
@@ -170,7 +170,7 @@ TEST_CASE("without a limit to its output, a sequence's buffer is as long as the 
   for (const char* name : {"a", "b", "c"}) world.add(name, 4, 2);
   CHECK(world.step() == "a:4 b:4");
   CHECK(world.table("a").size() == 16);
-  CHECK(world.plan().stop == StopReason::sequence_reserved);
+  CHECK(world.plan().stop == StopReason::isl_reserve);
 }
 
 TEST_CASE("a fixed batch with prompts beyond the token budget fills before it decodes", "[fixed]") {

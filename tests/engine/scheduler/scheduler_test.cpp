@@ -4,7 +4,7 @@
 #include "tests/support/catch.hpp"
 
 using namespace support;
-using engine::ScheduleKind;
+using engine::SchedKind;
 using engine::StopReason;
 
 namespace {
@@ -35,7 +35,7 @@ WorldConfig config_of(const Limits& limits) {
 
 struct World : SchedulerWorld {
   explicit World(const Limits& limits) : SchedulerWorld(config_of(limits)) {}
-  ScheduleKind kind(std::size_t i) const { return plan().scheduled[i].kind; }
+  SchedKind kind(std::size_t i) const { return plan().scheduled[i].kind; }
 };
 
 }  // namespace
@@ -44,7 +44,7 @@ TEST_CASE("requests that fit are admitted together in the order of arrival", "[S
   World world({});
   for (char name = 'a'; name <= 'j'; ++name) world.add({name}, 10);
   CHECK(world.schedule() == "a:10 b:10 c:10 d:10 e:10 f:10 g:10 h:10 i:10 j:10");
-  for (std::size_t i = 0; i < 10; ++i) CHECK(world.kind(i) == ScheduleKind::fresh);
+  for (std::size_t i = 0; i < 10; ++i) CHECK(world.kind(i) == SchedKind::fresh);
   CHECK(world.running() == "a b c d e f g h i j");
   CHECK(world.waiting() == "");
   CHECK(world.plan().stop == StopReason::none);
@@ -70,7 +70,7 @@ TEST_CASE("without chunked prefill a prompt over the budget holds up shorter one
   for (const auto& [name, size] : {std::pair{"a", 800}, {"b", 800}, {"c", 10}, {"d", 10}})
     world.add(name, size);
   CHECK(world.step() == "a:800");
-  CHECK(world.plan().stop == StopReason::chunking_off);
+  CHECK(world.plan().stop == StopReason::chunk_off);
   CHECK(world.step() == "a:1 b:800 c:10");
 }
 
@@ -100,7 +100,7 @@ TEST_CASE("a preempted request resumes with its outputs when blocks are free aga
   CHECK(world.preempted() == "low");
   CHECK(world.finished() == "high");
   CHECK(world.schedule() == "low:16");
-  CHECK(world.kind(0) == ScheduleKind::resumed);
+  CHECK(world.kind(0) == SchedKind::resumed);
   CHECK(world["low"].num_tokens() == 32);
   CHECK(world.plan().scheduled[0].computed_before == 16);
 }
@@ -169,7 +169,7 @@ TEST_CASE("admission ends exactly where the budget does", "[S16]") {
   World world({.budget = 100});
   for (const auto* name : {"a", "b", "c"}) world.add(name, 50);
   CHECK(world.step() == "a:50 b:50");
-  CHECK(world.plan().stop == StopReason::token_budget);
+  CHECK(world.plan().stop == StopReason::tok_budget);
   CHECK(world.step() == "a:1 b:1 c:50");
 }
 
@@ -271,7 +271,7 @@ TEST_CASE("a resumed request hits its own blocks that are still cached", "[sched
   CHECK(world.step() == "a:1");
   CHECK((world.preempted() == "b" && world.finished() == "a"));
   CHECK(world.schedule() == "b:3");
-  CHECK(world.kind(0) == ScheduleKind::resumed);
+  CHECK(world.kind(0) == SchedKind::resumed);
   CHECK(world.plan().scheduled[0].computed_before == 12);
 }
 
@@ -295,7 +295,7 @@ TEST_CASE("the head of the queue is never passed over", "[scheduler]") {
   world.add("small", 1);
   CHECK(world.step() == "running:1");
   CHECK(world.waiting() == "large small");
-  CHECK(world.plan().stop == StopReason::sequence_reserved);
+  CHECK(world.plan().stop == StopReason::isl_reserve);
 }
 
 TEST_CASE("a prompt begins in the room of its first chunk when none is reserved", "[scheduler]") {
@@ -339,7 +339,7 @@ TEST_CASE("a refused head is admitted once other requests have computed its pref
   world.step();
   world.add("head", {.prompt = tokens(16) + tokens(1, 3), .outputs = tokens(1, 4)});
   CHECK(world.step() == "same:8");
-  CHECK(world.plan().stop == StopReason::token_budget);
+  CHECK(world.plan().stop == StopReason::tok_budget);
   CHECK(world.step() == "same:1 head:1");
   CHECK(world.plan().scheduled[1].computed_before == 16);
 }

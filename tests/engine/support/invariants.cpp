@@ -65,7 +65,7 @@ void Invariants::check_step(const engine::StepPlan& plan) const {
   int total = 0, admissions = 0;
   for (const auto& share : plan.scheduled) {
     total += share.num_tokens;
-    admissions += share.kind == engine::ScheduleKind::running ? 0 : 1;
+    admissions += share.kind == engine::SchedKind::running ? 0 : 1;
     require(share.num_tokens > 0, "every share computes something");
     require(share.request->num_computed_tokens == share.computed_before + share.num_tokens,
             "scheduled tokens count as computed");

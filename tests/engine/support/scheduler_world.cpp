@@ -9,42 +9,8 @@ namespace support {
 
 using engine::Request;
 
-const char* to_string(engine::KvReason reason) {
-  static constexpr const char* kNames[] = {"none",
-                                           "known_tool",
-                                           "unseen_tool",
-                                           "slow_tool",
-                                           "no_tool",
-                                           "last_turn",
-                                           "ttl",
-                                           "handoff",
-                                           "replaced",
-                                           "job_end",
-                                           "pressure_run",
-                                           "pressure_admit",
-                                           "out_of_blocks",
-                                           "cold_start",
-                                           "utility",
-                                           "rent",
-                                           "write_through",
-                                           "tail",
-                                           "before_eviction",
-                                           "swapped_out",
-                                           "demand",
-                                           "load_failed",
-                                           "read",
-                                           "unread",
-                                           "capacity",
-                                           "predicted",
-                                           "deadline",
-                                           "late",
-                                           "early",
-                                           "misprediction",
-                                           "cancelled",
-                                           "no_room",
-                                           "partial",
-                                           "waste"};
-  return kNames[static_cast<int>(reason)];
+std::string to_string(engine::KvReason reason) {
+  return std::string(enum_names(reason)[static_cast<std::size_t>(reason)]);
 }
 
 namespace {

@@ -134,6 +134,6 @@ class SchedulerWorld {
   std::vector<engine::KvEvent> events_;
 };
 
-const char* to_string(engine::KvReason reason);
+std::string to_string(engine::KvReason reason);
 
 }  // namespace support

@@ -5,7 +5,7 @@
 
 using namespace support;
 using engine::RequestStatus;
-using engine::ScheduleKind;
+using engine::SchedKind;
 
 namespace {
 
@@ -69,7 +69,7 @@ TEST_CASE("a loading request waits outside the queue, and returns with its KV", 
   CHECK(world.step() == "");
   world.arrived = true;
   CHECK(world.step() == "a:32 b:32");
-  CHECK(world.plan().scheduled[0].kind == ScheduleKind::fresh);
+  CHECK(world.plan().scheduled[0].kind == SchedKind::fresh);
   CHECK(world["a"].host_hit_tokens == 32);
 }
 
@@ -99,7 +99,7 @@ TEST_CASE("a preempted request resumes with what the GPU kept and what the tier 
   CHECK(world.finished() == "0");
   CHECK(world.kv.num_free() == 6);
   CHECK(world.step() == "1:1");
-  CHECK(world.plan().scheduled[0].kind == ScheduleKind::resumed);
+  CHECK(world.plan().scheduled[0].kind == SchedKind::resumed);
 }
 
 TEST_CASE("the last token of a fully loaded prompt is recomputed", "[C5]") {

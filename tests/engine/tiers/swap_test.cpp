@@ -7,7 +7,7 @@ using namespace support;
 using engine::Batching;
 using engine::KvEventKind;
 using engine::KvReason;
-using engine::ScheduleKind;
+using engine::SchedKind;
 
 namespace {
 
@@ -102,7 +102,7 @@ TEST_CASE("a swapped-out request resumes before any new one is admitted", "[V5]"
   CHECK(world.finished() == "a b");
   CHECK(world.step() == "c:1");  // nothing of it is recomputed
   CHECK(world.plan().scheduled[0].computed_before == 8);
-  CHECK(world.plan().scheduled[0].kind == ScheduleKind::resumed);
+  CHECK(world.plan().scheduled[0].kind == SchedKind::resumed);
   CHECK(world.tier.usage().used_blocks == 0);
   CHECK(world.waiting() == "new");
   CHECK(world.step() == "new:4");

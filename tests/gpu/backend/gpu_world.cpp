@@ -85,7 +85,7 @@ const engine::StepPlan& Steps::step(std::initializer_list<Share> shares) {
   for (const Share& share : shares) {
     plan_.total_tokens += share.end - share.first;
     plan_.scheduled.push_back({.request = &share.request,
-                               .kind = engine::ScheduleKind::running,
+                               .kind = engine::SchedKind::running,
                                .num_tokens = share.end - share.first,
                                .computed_before = share.first,
                                .num_new_blocks = share.new_blocks,

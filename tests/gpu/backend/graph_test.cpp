@@ -34,7 +34,7 @@ class Decoding {
     for (std::size_t s = 0; s < all_.size(); ++s) {
       engine::Request* request = all_[place(i, s)];
       plan_.scheduled.push_back({.request = request,
-                                 .kind = engine::ScheduleKind::running,
+                                 .kind = engine::SchedKind::running,
                                  .num_tokens = 1,
                                  .computed_before = request->num_prompt() + i,
                                  .num_new_blocks = 0,

@@ -37,7 +37,7 @@ class Batch {
     plan_.scheduled.clear();
     plan_.total_tokens = 0;
     for (engine::Request& request : requests_) {
-      plan_.scheduled.push_back({&request, engine::ScheduleKind::running, end - first, first, 0,
+      plan_.scheduled.push_back({&request, engine::SchedKind::running, end - first, first, 0,
                                  end == request.num_tokens(), decode});
       plan_.total_tokens += end - first;
     }

@@ -67,7 +67,7 @@ TEST_CASE("enumerations and booleans are int8 columns that carry their names") {
   CHECK(to_table<TurnRow>({}).column("last").enum_names ==
         std::vector<std::string>{"FALSE", "TRUE"});
   CHECK(to_text(SchedKind::fresh) == "new");
-  CHECK(to_text(KvEventReason::pressure_admit) == "pressure_admit");
+  CHECK(to_text(KvReason::pressure_admit) == "pressure_admit");
   CHECK(to_text(CellStatus::quarantined) == "quarantined");
 }
 

@@ -82,11 +82,11 @@ void GpuBackend::warm_up() {
              .device = {}});
   engine::StepPlan plan;
   plan.total_tokens = length;
-  plan.scheduled.push_back({&request, engine::ScheduleKind::fresh, length, 0, blocks, true, false});
+  plan.scheduled.push_back({&request, engine::SchedKind::fresh, length, 0, blocks, true, false});
   execute(plan);
   request.outputs.push_back(0);
   plan.total_tokens = 1;
-  plan.scheduled[0] = {&request, engine::ScheduleKind::running, 1, length, 0, true, true};
+  plan.scheduled[0] = {&request, engine::SchedKind::running, 1, length, 0, true, true};
   execute(plan);
   pool_ = DeviceBuffer();
   graphs_.clear();

@@ -19,14 +19,13 @@ constexpr Nanos kMargin = std::chrono::milliseconds{5};
 
 void Prefetcher::observe(const StepPlan& plan, Nanos now) {
   // A request that keeps running shows that the engine was not idle since the previous step.
-  const auto runs_on = [](const ScheduledRequest& s) { return s.kind == ScheduleKind::running; };
+  const auto runs_on = [](const ScheduledRequest& s) { return s.kind == SchedKind::running; };
   if (now > last_step_ && std::ranges::any_of(plan.scheduled, runs_on))
     step_s_.add(to_seconds(now - last_step_), now);
   last_step_ = now;
   running_ = static_cast<int>(plan.scheduled.size());
   const bool blocked = plan.stop == StopReason::kv_insufficient ||
-                       plan.stop == StopReason::sequence_reserved ||
-                       plan.stop == StopReason::preempted;
+                       plan.stop == StopReason::isl_reserve || plan.stop == StopReason::preempted;
   blocked_.add(blocked ? 1 : 0, now);
 }
 
@@ -67,7 +66,7 @@ void Prefetcher::plan(const StepPlan& plan, Nanos now) {
   now_ = now;
   ranked_ = false;  // stores have changed the content of the host tier
   for (const ScheduledRequest& share : plan.scheduled)
-    if (share.kind != ScheduleKind::running) on_served(*share.request, now);
+    if (share.kind != SchedKind::running) on_served(*share.request, now);
   observe(plan, now);
   wakeup_ = Nanos::max();
   due_.clear();

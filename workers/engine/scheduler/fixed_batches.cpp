@@ -24,7 +24,7 @@ class FixedBatching final : public V1Batching {
     const StopReason& stop = step.plan.stop;
     if (open_) {
       admit_waiting(step);
-      open_ = stop == StopReason::token_budget || stop == StopReason::chunking_off;
+      open_ = stop == StopReason::tok_budget || stop == StopReason::chunk_off;
     }
     if (step.plan.scheduled.empty()) schedule_running(step);
   }

@@ -37,8 +37,8 @@ void SchedulerState::on_applied() {
     kv.release(late.front().blocks);
 }
 
-void Step::add(Request& request, ScheduleKind kind, int num_tokens, int num_new_blocks) {
-  const bool decode = kind == ScheduleKind::running && request.decoding();
+void Step::add(Request& request, SchedKind kind, int num_tokens, int num_new_blocks) {
+  const bool decode = kind == SchedKind::running && request.decoding();
   const bool samples = request.num_computed_tokens + num_tokens == request.expected_tokens();
   const int lost = request.computed_before - request.num_computed_tokens;
   plan.scheduled.push_back({.request = &request,
@@ -53,7 +53,7 @@ void Step::add(Request& request, ScheduleKind kind, int num_tokens, int num_new_
   request.tokens_in_flight += samples ? 1 : 0;
   plan.total_tokens += num_tokens;
   request.scheduled_in_step = plan.step;
-  request.prefilling = request.prefilling || kind != ScheduleKind::running;
+  request.prefilling = request.prefilling || kind != SchedKind::running;
 }
 
 }  // namespace engine

@@ -21,7 +21,7 @@ struct Step {
   bool out_of_blocks = false;  // a running request needed blocks of preempted ones
 
   int budget_left() const { return plan.token_budget - plan.total_tokens; }
-  void add(Request& request, ScheduleKind kind, int num_tokens, int num_new_blocks);
+  void add(Request& request, SchedKind kind, int num_tokens, int num_new_blocks);
 };
 
 /// The requests of the scheduler by state, and how they change it, whatever the batching.

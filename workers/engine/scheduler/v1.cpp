@@ -29,7 +29,7 @@ void V1Batching::schedule_running(Step& step) {
         request = after;
         continue;
       }
-      step.add(*request, ScheduleKind::running, num_tokens,
+      step.add(*request, SchedKind::running, num_tokens,
                static_cast<int>(request->blocks.size() - blocks_before));
     }
     request = RunningList::next(*request);
@@ -107,13 +107,13 @@ bool V1Batching::admit_holders(Step& step) {
 bool V1Batching::admit_next(Request& head, Step& step) {
   StopReason& stop = step.plan.stop;
   const bool full = static_cast<int>(state_.running.size()) == state_.config.max_num_seqs;
-  stop = step.budget_left() == 0 ? StopReason::token_budget
+  stop = step.budget_left() == 0 ? StopReason::tok_budget
          : full                  ? StopReason::max_seqs
                                  : try_admit(head, step);
   if (stop == StopReason::none) return true;
   // With nothing running, only pins and suspended requests can be in the way. Making progress
   // matters more than keeping them.
-  if (!state_.running.empty() || stop == StopReason::chunking_off) return false;
+  if (!state_.running.empty() || stop == StopReason::chunk_off) return false;
   return state_.release_prefetched(KvReason::pressure_admit, step.now) ||
          state_.pins.release_one(KvReason::pressure_admit) ||
          state_.shrink_suspended(&head, step.now);
@@ -126,7 +126,7 @@ StopReason V1Batching::try_admit(Request& request, Step& step) {
   const bool holds_blocks = !request.blocks.empty();
   if (holds_blocks) state_.take_up(request);
   const bool may_load = request.status != RequestStatus::loaded;
-  if (!holds_blocks && still_blocked(request, step)) return StopReason::sequence_reserved;
+  if (!holds_blocks && still_blocked(request, step)) return StopReason::isl_reserve;
   const auto hits = holds_blocks ? std::span<const BlockId>() : kv.find_prefix(request);
   const auto gpu_blocks = static_cast<int>(request.blocks.size() + hits.size());
   const int on_gpu = holds_blocks ? request.num_computed_tokens : gpu_blocks * kv.block_size();
@@ -142,7 +142,7 @@ StopReason V1Batching::try_admit(Request& request, Step& step) {
 
   const int known = on_gpu + host.tokens;
   const int num_tokens = chunk(request, known, step);
-  if (num_tokens == 0) return StopReason::chunking_off;
+  if (num_tokens == 0) return StopReason::chunk_off;
   const Reservation reserved = reserve(request);
   const Admission admission = kv.try_admit(request, hits, host.tokens + num_tokens,
                                            reserved.must_fit, reserved.free_blocks);
@@ -190,7 +190,7 @@ void V1Batching::admit(Request& request, Step& step, int num_tokens) {
   request.status = RequestStatus::running;
   request.swapped_out = false;
   if (request.admitted < Nanos{0}) request.admitted = step.now;
-  step.add(request, fresh ? ScheduleKind::fresh : ScheduleKind::resumed, num_tokens,
+  step.add(request, fresh ? SchedKind::fresh : SchedKind::resumed, num_tokens,
            static_cast<int>(request.blocks.size()));
 }
 
@@ -230,7 +230,7 @@ StopReason V1Batching::refusal(const Request& request, const Admission& admissio
     blocked_ = request.id;
     blocked_until_ = state_.kv.num_changes() + static_cast<std::uint64_t>(admission.missing_blocks);
   }
-  return StopReason::sequence_reserved;
+  return StopReason::isl_reserve;
 }
 
 /// Whether an earlier refusal of this request, for lack of room for its whole sequence, must still
