@@ -9,13 +9,7 @@
 namespace analysis {
 namespace {
 
-const std::string kTable = "capacity.search.", kMakespan = "makespan_s", kEnergy = "gpu_energy_j";
-
-double number_in(const sweep::Value& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-  const auto* real = std::get_if<double>(&value);
-  return real != nullptr ? *real : sweep::kNotObserved;
-}
+const std::string kMakespan = "makespan_s", kEnergy = "gpu_energy_j";
 
 std::string text_on(const sweep::AxisValues& axes, const char* axis) {
   const sweep::Value* value = sweep::value_on(axes, axis);
@@ -65,16 +59,13 @@ bool has_value(const Capacity& capacity, const CapacityRules& rules) {
   return capacity.verdict(rules).empty();
 }
 
-/// The mean of what the seeds' cells say at one of their loads.
-template <class LoadOf>
-double mean_over(const Capacity& capacity, const std::string& metric, LoadOf load_of) {
+/// The mean of what the cells at the seeds' capacities say.
+double mean_over(const Capacity& capacity, const std::string& metric) {
   std::vector<double> values;
-  for (std::size_t seed = 0; seed < capacity.search.seeds.size(); ++seed) {
-    const std::optional<std::size_t> load = load_of(capacity.search.seeds[seed]);
-    if (!load) continue;
-    const CapacityCell& cell = capacity.place->cells.at({*load, static_cast<int>(seed)});
-    values.push_back(cell.metrics.at(metric));
-  }
+  for (std::size_t seed = 0; seed < capacity.search.seeds.size(); ++seed)
+    if (const auto load = capacity.search.seeds[seed].most())
+      values.push_back(
+          capacity.place->cells.at({*load, static_cast<int>(seed)}).metrics.at(metric));
   return mean(observed(values));
 }
 
@@ -114,121 +105,16 @@ Capacity capacity_of(const CapacityRules& rules, const CapacityPlace& place, con
     return std::nullopt;
   });
   if (!capacity.search.is_over()) return capacity;
-  const auto most = [](const SeedAnswers& seed) { return seed.most(); };
   capacity.load = mean_of(capacity.search.capacities(rules.search));
-  capacity.interactivity = mean_over(capacity, kInteractivityP90, most);
-  capacity.tokens_per_s = mean_over(capacity, kThroughput, most);
-  capacity.joules_per_token = mean_over(capacity, kEnergy, most) /
-                              mean_over(capacity, kMakespan, most) / capacity.tokens_per_s;
+  capacity.interactivity = mean_over(capacity, kInteractivityP90);
+  capacity.tokens_per_s = mean_over(capacity, kThroughput);
+  capacity.joules_per_token =
+      mean_over(capacity, kEnergy) / mean_over(capacity, kMakespan) / capacity.tokens_per_s;
   find_binding(rules, capacity);
   return capacity;
 }
 
-void add_toml(std::string& text, const char* table, const std::map<std::string, double>& values) {
-  for (const auto& [gpu, value] : values)
-    text += std::string(table) + ".\"" + gpu + "\" = " + exact_number(value) + '\n';
-}
-
-/// The GPU's values in [capacity.search] of this name.
-std::map<std::string, double> by_gpu(const sweep::ParamMap& params, const std::string& name,
-                                     sweep::ParamReader& reader) {
-  std::map<std::string, double> values;
-  const std::string prefix = kTable + name + '.';
-  for (const auto& [key, param] : params)
-    if (key.starts_with(prefix))
-      values[key.substr(prefix.size())] = reader.number(key, 0, 1e-9, 1e9);
-  return values;
-}
-
-/// The loads and seeds of a sweep that is no search; none if it has fewer than three loads.
-std::optional<CapacityRules> rules_of_axes(const sweep::SweepSpec& spec) {
-  CapacityRules rules;
-  for (const char* name : kLoadAxes) {
-    const sweep::Axis* axis = spec.find_axis(name);
-    if (axis == nullptr || axis->values.size() < 3) continue;
-    if (!rules.load.empty()) return std::nullopt;
-    rules.load = name;
-    for (const sweep::Param& each : axis->values)
-      rules.search.loads.push_back(number_in(each.value));
-  }
-  std::ranges::sort(rules.search.loads);
-  if (const sweep::Axis* axis = spec.find_axis(kSeedAxis))
-    for (const sweep::Param& each : axis->values)
-      if (const auto* seed = std::get_if<std::int64_t>(&each.value))
-        rules.workload_seeds.push_back(*seed);
-  return rules.load.empty() ? std::nullopt : std::optional(std::move(rules));
-}
-
 }  // namespace
-
-double known(const std::map<std::string, double>& values, const std::string& gpu) {
-  const auto found = values.find(gpu);
-  return found == values.end() ? sweep::kNotObserved : found->second;
-}
-
-std::string value_text(const sweep::Value& value) {
-  const double number = number_in(value);
-  return std::isnan(number) ? sweep::bare_text(value) : exact_number(number);
-}
-
-bool CapacityRules::is_own(const std::string& axis) const {
-  return axis == load || (axis == kSeedAxis && !workload_seeds.empty());
-}
-
-std::string CapacityRules::place_name(const sweep::AxisValues& axes) const {
-  std::vector<std::string> texts;
-  for (const auto& [axis, value] : axes) {
-    if (is_own(axis)) continue;
-    texts.push_back(axis + '=' + value_text(value));
-  }
-  return sweep::joined(texts, " ");
-}
-
-std::string CapacityRules::to_toml() const {
-  std::string text = "[capacity.search]\nload = \"" + load +
-                     "\"\nseeds = " + std::to_string(search.most_seeds) + "\nloads = \"";
-  std::vector<std::string> numbers;
-  for (const double each : search.loads) numbers.push_back(exact_number(each));
-  text += sweep::joined(numbers, " ") + "\"\n";
-  numbers.clear();
-  for (const std::int64_t each : workload_seeds) numbers.push_back(std::to_string(each));
-  if (!numbers.empty()) text += "workload_seeds = \"" + sweep::joined(numbers, " ") + "\"\n";
-  for (const Slo& slo : slos) {
-    std::vector<std::string> limits;
-    for (const Limit& each : slo.limits)
-      limits.push_back(each.metric + '=' + exact_number(each.value));
-    text += "slo.\"" + slo.name + "\" = \"" + sweep::joined(limits, ",") + "\"\n";
-  }
-  add_toml(text, "price_per_hour", price_per_hour);
-  add_toml(text, "watts", watts);
-  return text;
-}
-
-std::optional<CapacityRules> capacity_rules(const sweep::SweepSpec& spec) {
-  if (!spec.capacity.contains(kTable + "load")) return rules_of_axes(spec);
-  sweep::ParamReader reader(spec.capacity, spec.path);
-  CapacityRules rules;
-  rules.load = reader.choice(kTable + "load", "", {std::begin(kLoadAxes), std::end(kLoadAxes)});
-  rules.search.most_seeds = static_cast<int>(reader.integer(kTable + "seeds", 3, 3, 100'000));
-  for (const std::string& each : sweep::split(reader.text(kTable + "loads", "") + ' ', " "))
-    rules.search.loads.push_back(std::strtod(each.c_str(), nullptr));
-  for (const std::string& each : sweep::split(reader.text(kTable + "workload_seeds", ""), " "))
-    rules.workload_seeds.push_back(std::strtoll(each.c_str(), nullptr, 10));
-  if (rules.search.loads.size() < 2 || !std::ranges::is_sorted(rules.search.loads))
-    reader.fail(kTable + "loads", "must be two or more numbers that ascend");
-  const std::string prefix = kTable + "slo.";
-  for (const auto& [key, param] : spec.capacity) {
-    if (!key.starts_with(prefix)) continue;
-    try {
-      rules.slos.push_back({key.substr(prefix.size()), parse_limits(reader.text(key, ""))});
-    } catch (const std::invalid_argument& error) {
-      reader.fail(key, error.what());
-    }
-  }
-  rules.price_per_hour = by_gpu(spec.capacity, "price_per_hour", reader);
-  rules.watts = by_gpu(spec.capacity, "watts", reader);
-  return rules;
-}
 
 std::vector<CapacityPlace> capacity_places(const CapacityRules& rules,
                                            const std::vector<const sweep::CellRecord*>& records,

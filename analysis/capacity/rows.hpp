@@ -4,45 +4,14 @@
 #include <string>
 #include <vector>
 
-#include "analysis/capacity/limits.hpp"
-#include "analysis/capacity/search.hpp"
+#include "analysis/capacity/rules.hpp"
 #include "analysis/text/text_table.hpp"
-#include "sweeps/definition/sweep.hpp"
+#include "sweeps/archive/reader.hpp"
 
 namespace analysis {
 
 // The metrics of the front: what a user sees, and what the card does.
 inline const std::string kInteractivityP90 = "interactivity_p90", kThroughput = "output_tok_per_s";
-
-/// What a capacity is searched for: the table [capacity.search] of the sweep that an archive has.
-struct CapacityRules {
-  std::string load;  // the axis: "workload.live" or "jps"
-  std::vector<Slo> slos;
-  SearchRules search;
-  /// Values of the axis workload.seed, if that tells the seeds apart: live agents do not depend on
-  /// the seed of arrivals, which tells repeats apart.
-  std::vector<std::int64_t> workload_seeds;
-  std::map<std::string, double> price_per_hour, watts;  // by GPU, where they are known
-
-  /// "agents", or "jobs/s"
-  std::string unit() const { return load == "jps" ? "jobs/s" : "agents"; }
-  std::string to_toml() const;
-  /// Whether the axis tells loads or seeds apart, and not places.
-  bool is_own(const std::string& axis) const;
-  /// The other axes as a text, equal for values that an archive does not tell apart, 64 and 64.0.
-  std::string place_name(const sweep::AxisValues& axes) const;
-};
-
-inline constexpr const char* kSeedAxis = "workload.seed";
-/// The axes that are a load.
-inline constexpr const char* kLoadAxes[] = {"workload.live", "jps"};
-
-/// The value of the GPU; NaN if there is none.
-double known(const std::map<std::string, double>& values, const std::string& gpu);
-
-/// Those of a sweep file without [capacity.search] have no objective, and the loads of its axis;
-/// none without three of them. Throws sweep::SpecError.
-std::optional<CapacityRules> capacity_rules(const sweep::SweepSpec& spec);
 
 /// A cell of a row with what its limits are about.
 struct CapacityCell {
@@ -100,9 +69,6 @@ std::optional<Ratio> over_fcfs(const CapacityRules& rules, const Capacity& capac
 
 /// A line for each capacity.
 Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capacities);
-
-/// The value as a text; numbers as they are written shortest, 64 for 64.0.
-std::string value_text(const sweep::Value& value);
 
 /// "84.2 (79.1 to 89.6)"
 std::string estimate_text(const Estimate& estimate);

@@ -1,6 +1,7 @@
 #include "analysis/report/capacity_charts.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <map>
 
@@ -58,23 +59,26 @@ Chart capacity_chart(const CapacityRules& rules, const Slo& slo, const std::stri
              .names = unique(rows, [](const Capacity* each) { return each->place->policy; }),
              .of_policies = true};
   panel.y = {.name = rules.unit() + " per GPU", .names = {}, .from = 0};
-  for (const std::string& dram :
-       unique(rows, [](const Capacity* each) { return dram_of(*each->place); })) {
-    ChartSeries series;
-    series.name = dram;
-    series.color = std::to_string(panel.series.size());
-    series.draw = Draw::dots;
-    for (const Capacity* each : rows) {
-      if (dram_of(*each->place) != dram || !each->has_answer()) continue;
-      const auto at = std::ranges::find(panel.x.names, each->place->policy);
-      series.x.push_back(static_cast<double>(at - panel.x.names.begin()));
-      series.y.push_back(each->load.value);
-      series.low.push_back(std::max(0.0, each->load.interval.low));
-      series.high.push_back(each->load.interval.high);
-      series.repeats = std::max(series.repeats, each->load.repeats);
+  const auto drams = unique(rows, [](const Capacity* each) { return dram_of(*each->place); });
+  for (std::size_t i = 0; i < drams.size(); ++i)
+    for (const bool is_least : {false, true}) {  // the largest load that was tried meets the limits
+      ChartSeries series;
+      series.name = drams[i] + (is_least ? ", at least" : "");
+      series.color = std::to_string(i);
+      series.draw = Draw::dots;
+      series.mark = is_least ? "up" : "";
+      for (const Capacity* each : rows) {
+        if (dram_of(*each->place) != drams[i] || !each->has_answer()) continue;
+        if (each->search.all_meet(rules.search) != is_least) continue;
+        const auto at = std::ranges::find(panel.x.names, each->place->policy);
+        series.x.push_back(static_cast<double>(at - panel.x.names.begin()));
+        series.y.push_back(each->load.value);
+        series.low.push_back(std::max(0.0, each->load.interval.low));
+        series.high.push_back(each->load.interval.high);
+        series.repeats = std::max(series.repeats, each->load.repeats);
+      }
+      if (!series.x.empty()) panel.series.push_back(std::move(series));
     }
-    if (!series.x.empty()) panel.series.push_back(std::move(series));
-  }
   std::vector<std::string> limits;
   for (const Limit& each : slo.limits) limits.push_back(each.text());
   chart.note = "The largest load with " + sweep::joined(limits) + "; bars: 95 % over the seeds. " +
@@ -147,11 +151,14 @@ Chart front_chart(const CapacityRules& rules, const Yield& yield, const std::str
   front.color = "4";
   front.hollow = true;
   std::vector<std::string> labels;
+  const auto drams = unique(places, [](const auto* each) { return dram_of(*each); });
   for (const CapacityPlace* each : places) {
     ChartSeries series;
     series.name = (names_gpu ? each->gpu + ", " : "") + each->policy;
     if (sweep::value_on(each->axes, "dram_gib") != nullptr) series.name += ", " + dram_of(*each);
     series.policy = each->policy;
+    const auto dram = std::ranges::find(drams, dram_of(*each)) - drams.begin();
+    series.mark = std::array{"", "square", "up", "down"}[static_cast<std::size_t>(dram) % 4];
     series.points = true;
     std::vector<double> loads;
     for (const FrontPoint& point : points_of(rules, *each, yield)) {
@@ -198,7 +205,7 @@ CapacityReport capacity_report(sweep::ArchiveReader& archive) {
   CapacityReport report;
   std::optional<CapacityRules> rules;
   try {
-    rules = capacity_rules(sweep::parse_spec(archive.spec_text(), archive.sweep_name()));
+    rules = rules_of_archive(sweep::parse_spec(archive.spec_text(), archive.sweep_name()));
   } catch (const sweep::SpecError&) {
     return report;  // of a newer program
   }

@@ -37,10 +37,11 @@ CapacityFiles::CapacityFiles(const std::string& path) : archive(path) {
 }
 
 CapacitySearch::CapacitySearch(const Options& options, const sweep::SweepSpec& spec,
-                               analysis::CapacityRules rules, CapacityFiles files)
+                               const sweep::SweepSpec& assigned, CapacityFiles files)
     : options_(options),
       spec_(spec),
-      rules_(std::move(rules)),
+      rules_(analysis::capacity_rules(assigned)),
+      search_table_(analysis::search_table(assigned.capacity, rules_)),
       files_(std::move(files)),
       runs_(options, spec, files_.sweep, options.profiles.string(), files_.log),
       rounds_(options, runs_, files_.archive, "capacity", {"--record", "jobs"}) {
@@ -58,7 +59,7 @@ void CapacitySearch::write_sweep() const {
   std::string text = spec_.text +
                      "\n# What kvsweep capacity searched for, and the loads that it asked for "
                      "beyond those of the axis.\n" +
-                     rules_.to_toml();
+                     search_table_;
   for (const auto& [place, loads] : loads_) {
     text +=
         "[[include]]\n" + blocks_.at(place) + '"' + rules_.load + "\" = " +

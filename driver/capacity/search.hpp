@@ -21,8 +21,9 @@ struct CapacityFiles {
 /// lists the loads that were asked for, and the rules decide by its results from the first on.
 class CapacitySearch {
  public:
+  /// `assigned` is the sweep with what the command line says of it.
   CapacitySearch(const Options& options, const sweep::SweepSpec& spec,
-                 analysis::CapacityRules rules, CapacityFiles files);
+                 const sweep::SweepSpec& assigned, CapacityFiles files);
 
   /// Searches until nothing is open or the budget is used up. Returns the exit code.
   int run();
@@ -56,6 +57,7 @@ class CapacitySearch {
   const Options& options_;
   const sweep::SweepSpec& spec_;
   analysis::CapacityRules rules_;
+  std::string search_table_;  // of the sweep file that it writes
   CapacityFiles files_;
   ChildRuns runs_;
   Rounds rounds_;

@@ -1,5 +1,7 @@
 #include "driver/tune/child_runs.hpp"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cstdlib>
 #include <filesystem>
@@ -19,8 +21,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr int kNotStarted = 127;  // of run_program(), and of shells
-
 /// A file that is named relative to the sweep file, as an absolute path; other values as they are.
 sweep::Value absolute(const sweep::Value& value, const sweep::SweepSpec& spec) {
   const auto* text = std::get_if<std::string>(&value);
@@ -30,6 +30,16 @@ sweep::Value absolute(const sweep::Value& value, const sweep::SweepSpec& spec) {
   return fs::is_regular_file(path) ? path.lexically_normal().string() : value;
 }
 
+/// Whether there is a program of this name, as a shell looks for it.
+bool is_program(const std::string& name) {
+  const char* path = name.find('/') != name.npos ? "." : std::getenv("PATH");
+  for (const fs::path folder : sweep::split(path == nullptr ? "" : path, ":"))
+    if (const fs::path file = folder / name;
+        fs::is_regular_file(file) && ::access(file.c_str(), X_OK) == 0)
+      return true;
+  return false;
+}
+
 /// Whether a line of a run says why the run waits, fails or leaves cells for the next one.
 bool tells(const std::string& line) {
   return line.starts_with("kvsweep: ") || line.starts_with("left: ") ||
@@ -37,6 +47,19 @@ bool tells(const std::string& line) {
 }
 
 }  // namespace
+
+ChildRuns::ChildRuns(const Options& options, const sweep::SweepSpec& spec, std::string sweep_file,
+                     std::string profiles, std::string log)
+    : options_(options),
+      spec_(spec),
+      sweep_file_(std::move(sweep_file)),
+      profiles_(std::move(profiles)),
+      log_(std::move(log)) {
+  if (!options.launch) return;
+  const std::string program = options.launch->substr(0, options.launch->find(' '));
+  if (!is_program(program))
+    throw UsageError("--launch: there is no program \"" + program + "\", as mpirun is one");
+}
 
 std::vector<std::string> ChildRuns::assignments(const sweep::ParamMap& set) const {
   std::vector<std::string> assignments;
@@ -85,8 +108,6 @@ int ChildRuns::run(const ChildRun& child) const {
     if (is_new) std::cerr << analysis::terminal_text(line) << std::endl;
   };
   const sweep::ChildEnd end = sweep::run_program(words(child), log_, show);
-  if (end.exit_code == kNotStarted && options_.launch)
-    throw UsageError("--launch: \"" + *options_.launch + "\" cannot be started: see " + log_);
   if (end.signal == 0) return end.exit_code;
   throw std::runtime_error("a run of the search was killed by signal " +
                            std::to_string(end.signal) + "; the same command continues");

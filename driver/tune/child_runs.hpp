@@ -24,14 +24,10 @@ struct ChildRun {
 class ChildRuns {
  public:
   /// `sweep_file` is what they run in place of the file of `spec`, whose relative paths are
-  /// resolved; `log` gets what they print.
+  /// resolved; `log` gets what they print. Throws UsageError if there is no
+  /// program that --launch names.
   ChildRuns(const Options& options, const sweep::SweepSpec& spec, std::string sweep_file,
-            std::string profiles, std::string log)
-      : options_(options),
-        spec_(spec),
-        sweep_file_(std::move(sweep_file)),
-        profiles_(std::move(profiles)),
-        log_(std::move(log)) {}
+            std::string profiles, std::string log);
 
   /// Runs what the archive lacks, and shows why it waits, fails or leaves cells. Returns the exit
   /// code of the run. Throws std::runtime_error when it is killed.

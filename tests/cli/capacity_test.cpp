@@ -118,7 +118,8 @@ TEST_CASE("capacity finds the largest load within limits, and says what binds an
     const std::string data =
         program.exists("report/report.json") ? program.read("report/report.json") : page;
     CHECK_THAT(data, Contains("Capacity: agents per GPU") && Contains("\"figure\":\"front\"") &&
-                         Contains("P90 interactivity [tokens/s that a user sees]"));
+                         Contains("P90 interactivity [tokens/s that a user sees]") &&
+                         Contains("\"mark\":\"square\""));
   }
   SECTION("every load and seed says the same") {
     program.write("grid.toml", with(kLoad, "\"workload.live\" = [1,2,3,4,5,6,7,8,9,10,11,12]"));
@@ -168,6 +169,10 @@ TEST_CASE("limits that no load meets, or that all meet, are said with their numb
   const Outcome all = search(program, {"--slo", "ttft_p90=1000", "--most", "3"});
   CHECK(all.exit_code == 0);
   CHECK_THAT(all.out, Contains("at least 3; raise --most"));
+  REQUIRE(program.run({"report", "a.h5", "-o", "report"}).exit_code == 0);
+  const std::string data = program.exists("report/report.json") ? program.read("report/report.json")
+                                                                : program.page("report");
+  CHECK_THAT(data, Contains("\"no host memory, at least\"") && Contains("\"mark\":\"up\""));
   CHECK_THAT(search(program, {"--slo", "ttft_p90=1000", "--most", "40"}, "b.h5").out,
              Contains("agents of 16 jobs are never live together: raise workload.jobs"));
 }
@@ -210,8 +215,11 @@ TEST_CASE("a search that cannot be for a capacity is refused, with its place") {
   CHECK_THAT(complaint(with(kSeeds + "\n", "")), Contains("[1, 2, 3] on the axes: they do not"));
   CHECK_THAT(complaint(with(kLoad + "\n" + kSeeds, "jps = [1, 2]")),
              Contains("needs three seeds or more for an interval, [repeat] n = 5, found n = 1"));
-  CHECK_THAT(complaint(kAgents, {"--price", "h100=3"}), Contains("the price of h100, which is no"));
-  CHECK_THAT(complaint(kAgents, {"--price", "3"}), Contains("--price must be GPU=NUMBER"));
+  CHECK_THAT(complaint(kAgents, {"--price", "h100=3"}),
+             Contains("price_per_hour of h100, which is no"));
+  CHECK_THAT(complaint(kAgents, {"--price", "3"}), Contains("--price GPU=USD: expected"));
+  CHECK_THAT(complaint(kAgents, {"--watts", "h100-80gb=much"}),
+             Contains("--watts GPU=W: capacity.watts.h100-80gb must be a number, found "));
   CHECK_THAT(complaint(kAgents, {"--budget", "0"}), Contains("--budget must be at least 1 cell"));
   CHECK_THAT(complaint(kAgents, {"--slo", "ttft_p90=2,ttft_p90_s=3"}),
              Contains("--slo: ttft_p90 has two limits"));
@@ -296,9 +304,15 @@ TEST_CASE("a capacity is confirmed on another backend alone, which is known befo
 TEST_CASE("a launcher that is not there is wrong input") {
   const Program program;
   program.write("agents.toml", kAgents);
-  const Outcome found = search(program, {"--launch", "nosuch -n 8"});
-  CHECK(found.exit_code == 2);
-  CHECK_THAT(found.err, Contains("--launch: \"nosuch -n 8\" cannot be started: see "));
+  program.write("words", "not a program");
+  for (const std::string launch : {"nosuch -n 8", "./nosuch", "./words", "/ -n 8", ""}) {
+    const Outcome found = search(program, {"--launch", launch});
+    CHECK(found.exit_code == 2);
+    CHECK_THAT(found.err, Contains("--launch: there is no program \"" +
+                                   launch.substr(0, launch.find(' ')) + "\""));
+    CHECK_FALSE((program.exists("a.h5.asked") || program.exists("a.capacity.toml") ||
+                 program.exists("a.capacity.log")));
+  }
 }
 
 TEST_CASE("what a run says of the sweep names the user's lines") {

@@ -145,6 +145,15 @@ TEST_CASE("tune says on the screen why its runs wait and why it ends") {
   CHECK_THAT(tuned_by("exit 6").err, Contains("since a run found its archive in use (exit code 6"));
 }
 
+TEST_CASE("tune with a launcher that is not there leaves no folder") {
+  const Program program;
+  program.write("slow.toml", slow_tools());
+  const Outcome found = program.run({"tune", "slow.toml", "-o", "tuned", "--launch", "nosuch"});
+  CHECK(found.exit_code == 2);
+  CHECK_THAT(found.err, Contains("--launch: there is no program \"nosuch\""));
+  CHECK_FALSE(program.exists("tuned"));
+}
+
 TEST_CASE("a search that cannot be is refused, with its place") {
   const Program program;
   int folders = 0;

@@ -43,13 +43,15 @@ export function nice(value: number, above: boolean): number {
   return power * (steps ?? 1);
 }
 
+/** Names that have no room beside each other are turned. */
+const isTurned = ({ names = [] }: Axis): boolean => names.length * Math.max(0, ...names.map(({ length }) => length)) > LONG_NAMES;
+
 /** `is_category`: places beside each other, as bars need them; names beside boxes have a quantity's axis. */
 function axisOf(axis: Axis, is_category: boolean, more: object): object {
   const { name, names = [], log, from, to } = axis;
   const own = { name, nameLocation: "middle", nameTextStyle: { fontSize: 12 }, ...more };
-  const turned = names.length > 5 && names.join("").length > LONG_NAMES;
   if (is_category) {
-    return { ...own, type: "category", data: names, ...("isX" in more && turned ? { nameGap: 46, axisLabel: { fontSize: 10, interval: 0, rotate: 25 } } : {}) };
+    return { ...own, type: "category", data: names, ...("isX" in more && isTurned(axis) ? { nameGap: 46, axisLabel: { fontSize: 10, interval: 0, rotate: 25 } } : {}) };
   }
   if (names.length > 0) {
     return { ...own, type: "value", min: -0.5, max: names.length - 0.5, minInterval: 1, axisLabel: { formatter: (at: number) => names[at] ?? "" } };
@@ -209,8 +211,7 @@ function itemTip(panel: ChartPanel, series: Series, i: number): string {
 /** Panels below each other where there is little room. */
 const columnsOf = ({ columns, panels }: Chart): number => Math.min(window.innerWidth < 640 ? 1 : columns, Math.max(1, panels.length));
 
-/** Names below an axis are turned where they are long. */
-const below = (panel: ChartPanel): number => ((panel.x.names ?? []).join("").length > LONG_NAMES ? 62 : 42);
+const below = ({ x }: ChartPanel): number => (isTurned(x) ? 62 : 42);
 
 /** Panels below each other share their axis, below the last. */
 const shares = (chart: Chart): boolean => columnsOf(chart) === 1 && chart.panels.length > 1 && (chart.height !== undefined || chart.panels.some(isBoxed));

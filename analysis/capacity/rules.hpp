@@ -1,0 +1,59 @@
+#pragma once
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "analysis/capacity/limits.hpp"
+#include "analysis/capacity/search.hpp"
+#include "sweeps/definition/sweep.hpp"
+
+namespace analysis {
+
+/// What a capacity is searched for.
+struct CapacityRules {
+  std::string load;  // the axis: "workload.live" or "jps"
+  std::vector<Slo> slos;
+  SearchRules search;
+  /// Values of the axis workload.seed, if that tells the seeds apart: live agents do not depend on
+  /// the seed of arrivals, which tells repeats apart.
+  std::vector<std::int64_t> workload_seeds;
+  std::map<std::string, double> price_per_hour, watts;  // by GPU, where they are known
+
+  /// "agents", or "jobs/s"
+  std::string unit() const { return load == "jps" ? "jobs/s" : "agents"; }
+  /// Whether the axis tells loads or seeds apart, and not places.
+  bool is_own(const std::string& axis) const;
+  /// The other axes as a text, equal for values that an archive does not tell apart, 64 and 64.0.
+  std::string place_name(const sweep::AxisValues& axes) const;
+};
+
+inline constexpr const char* kSeedAxis = "workload.seed";
+
+/// The value of the GPU; NaN if there is none.
+double known(const std::map<std::string, double>& values, const std::string& gpu);
+
+/// What the sweep's axes and its table [capacity] say, or what a search wrote behind the sweep that
+/// it began with, search_table(). Throws sweep::SpecError for what is wrong with the file.
+CapacityRules capacity_rules(const sweep::SweepSpec& spec);
+
+/// Whether a search wrote the file.
+bool is_of_search(const sweep::SweepSpec& spec);
+
+/// Those of a file that no search wrote have no objective, and the loads of its axis; none without
+/// three of them.
+std::optional<CapacityRules> rules_of_archive(const sweep::SweepSpec& spec);
+
+/// The table [capacity.search]: that of the sweep, `capacity`, with its loads and seeds.
+std::string search_table(const sweep::ParamMap& capacity, const CapacityRules& rules);
+
+/// The names of GPUs in a sweep.
+std::vector<std::string> gpus_of(const sweep::SweepSpec& spec);
+
+/// The number; NaN for other values.
+double number_in(const sweep::Value& value);
+
+/// The value as a text; numbers as they are written shortest, 64 for 64.0.
+std::string value_text(const sweep::Value& value);
+
+}  // namespace analysis
