@@ -22,8 +22,10 @@ class SimExecution final : public Execution {
         backend_(*cost_model_) {
     if (config.engine.tier.kind == engine::TierKind::none) return;
     link_.emplace(config.link);
-    if (config.cost_model != "measured" || config.gpu.measured->load_block_us == 0) return;
-    backend_.add_load_work(*link_, engine::from_seconds(config.gpu.measured->load_block_us * 1e-6));
+    if (config.cost_model != "measured") return;
+    const backends::MeasuredFit& fit = *config.gpu.measured;
+    backend_.add_tier_work(*link_, engine::from_seconds(fit.tier_step_us * 1e-6),
+                           engine::from_seconds(fit.load_block_us * 1e-6));
   }
 
   engine::Backend& backend() override { return backend_; }

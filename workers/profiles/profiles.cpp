@@ -147,9 +147,12 @@ std::map<std::string, backends::MeasuredFit> read_servers(ProfileReader& in,
       in.fail(table + "base_ms", "stands in [servers.\"NAME VERSION\".async] or .sync");
     backends::MeasuredFit& fit = servers[name] = read_fit(in, table, models);
     fit.server = name.substr(0, name.rfind('.'));
-    fit.request_ms = in.has(table + "request_ms") ? in.not_negative(table + "request_ms") : 0;
-    fit.load_block_us =
-        in.has(table + "load_block_us") ? in.not_negative(table + "load_block_us") : 0;
+    const auto if_given = [&](const char* key) {
+      return in.has(table + key) ? in.not_negative(table + key) : 0;
+    };
+    fit.request_ms = if_given("request_ms");
+    fit.tier_step_us = if_given("tier_step_us");
+    fit.load_block_us = if_given("load_block_us");
   }
   return servers;
 }

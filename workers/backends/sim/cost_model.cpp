@@ -85,7 +85,9 @@ std::unique_ptr<CostModel> measured_cost(const GpuProfile& gpu, const model::Mod
       .add("kv_token_ns", fit.kv_token_ns)
       .add("pair_ps", fit.pair_ps);
   if (!fit.server.empty())
-    constants.add("request_ms", fit.request_ms).add("load_block_us", fit.load_block_us);
+    constants.add("request_ms", fit.request_ms)
+        .add("tier_step_us", fit.tier_step_us)
+        .add("load_block_us", fit.load_block_us);
   return std::make_unique<LineCost>("measured" + of, fit, constants);
 }
 

@@ -48,19 +48,20 @@ engine::StepResult SimBackend::execute(const engine::StepPlan& plan) {
   if (plan.scheduled.empty()) return {};
   for (const engine::ScheduledRequest& share : plan.scheduled)
     if (share.samples) require_answer(share);
-  return {.sampled = {}, .duration = cost_model_.step_time(shape_of(plan)) + load_work()};
+  return {.sampled = {}, .duration = cost_model_.step_time(shape_of(plan)) + tier_work()};
 }
 
-void SimBackend::add_load_work(const LinkCopier& copier, engine::Nanos block) {
+void SimBackend::add_tier_work(const LinkCopier& copier, engine::Nanos step, engine::Nanos block) {
   copier_ = &copier;
+  step_ = step;
   block_ = block;
 }
 
-engine::Nanos SimBackend::load_work() {
+engine::Nanos SimBackend::tier_work() {
   if (copier_ == nullptr) return engine::Nanos{0};
   const std::int64_t blocks = copier_->loaded_blocks() - loaded_blocks_;
   loaded_blocks_ = copier_->loaded_blocks();
-  return blocks * block_;
+  return step_ + blocks * block_;
 }
 
 }  // namespace backends

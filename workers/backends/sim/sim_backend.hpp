@@ -15,16 +15,16 @@ class SimBackend final : public engine::Backend {
   explicit SimBackend(const CostModel& cost_model) : cost_model_(cost_model) {}
   engine::StepResult execute(const engine::StepPlan& plan) override;
 
-  /// From now on a step takes `block` longer for each block whose load was submitted since the step
-  /// before it: the host's work for its copies. Borrows the copier.
-  void add_load_work(const LinkCopier& copier, engine::Nanos block);
+  /// From now on a step takes `step` longer, and `block` for each block whose load was submitted
+  /// since the step before it: the host's work for a tier. Borrows the copier.
+  void add_tier_work(const LinkCopier& copier, engine::Nanos step, engine::Nanos block);
 
  private:
-  engine::Nanos load_work();
+  engine::Nanos tier_work();
 
   const CostModel& cost_model_;
   const LinkCopier* copier_ = nullptr;
-  engine::Nanos block_{0};
+  engine::Nanos step_{0}, block_{0};
   std::int64_t loaded_blocks_ = 0;  // before this step
 };
 
