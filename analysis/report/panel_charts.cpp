@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/report/gap_charts.hpp"
 #include "analysis/report/load_chart.hpp"
 #include "analysis/text/text_table.hpp"
 
@@ -332,6 +333,7 @@ std::vector<Chart> panel_charts(const ReportPanel& panel) {
     finish(charts, jct_chart(panel, rate, pools), kNoJobs);
     for (const Pool& pool : pools) finish(charts, hits_chart(panel, rate, pool), kNoTurns);
   }
+  add_gap_charts(charts, panel);
   return charts;
 }
 

@@ -71,6 +71,7 @@ class PanelBuilder {
     if (const std::string lacks = without_tables(cell.record->level); !lacks.empty())
       add_once(panel.remarks, lacks);
     digest(cell, group);
+    if (group.repeats.front() == &cell) tell(cell, panel, group);
   }
 
   std::vector<ReportPanel> finish() {
@@ -97,9 +98,29 @@ class PanelBuilder {
     group.steps.add(digest_steps(load(cell, "steps")));
   }
 
+  /// The first policy at a rate chooses the gap; the others show the same one.
+  void tell(const ConfiguredCell& cell, ReportPanel& panel, ReportGroup& group) {
+    if (!cell.record->has_result(sweep::RecordLevel::all)) return;
+    const sweep::Table turns = load(cell, "turns"), events = load(cell, "kv_events");
+    const auto [chosen, is_first] = chosen_.try_emplace({&panel - panels_.data(), group.jps});
+    if (is_first) chosen->second = choose_gap(load(cell, "jobs"), turns);
+    const auto size = cell.value("engine.block_size");
+    const auto* block_tok = size ? std::get_if<std::int64_t>(&*size) : nullptr;
+    GapTimeline timeline;
+    timeline.variant = group.variant;
+    const int tokens = block_tok != nullptr ? static_cast<int>(*block_tok) : 16;
+    if (!replay_gap(chosen->second, turns, events, tokens, timeline)) return;
+    auto gap = std::ranges::find(panel.gaps, group.jps, &OneGap::jps);
+    if (gap == panel.gaps.end()) {
+      gap = panel.gaps.insert(gap, OneGap{group.jps, chosen->second.id, chosen->second.turn, {}});
+    }
+    gap->timelines.push_back(std::move(timeline));
+  }
+
   const PanelSources& sources_;
   std::vector<ReportPanel> panels_;
   std::map<const ConfiguredCell*, Spot> spots_;
+  std::map<std::pair<std::ptrdiff_t, std::string>, ChosenGap> chosen_;  // by panel and rate
 };
 
 }  // namespace

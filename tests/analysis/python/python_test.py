@@ -34,7 +34,7 @@ import kvsweep  # noqa: E402
 from kvsweep import bars, draw, figures, looks, page, saving  # noqa: E402
 
 T_OF_THREE = 4.302652729911275  # Student's t with tails of 5 % together, two degrees of freedom
-CHARTS = {"load", "why", "tokens", "step-time", "turns", "jct", "hits"}
+CHARTS = {"load", "why", "tokens", "step-time", "turns", "jct", "hits", "one-gap"}
 
 SWEEP = """# Which policy is best?
 schema = 1

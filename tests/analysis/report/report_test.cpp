@@ -180,6 +180,51 @@ TEST_CASE("a turn's prompt splits into what was found and what was computed", "[
   CHECK(digest.by_turn[1].new_tok == 0);
 }
 
+TEST_CASE("KV of a job is followed from the end of a turn to what the next one found", "[report]") {
+  using Kind = sweep::KvEventKind;
+  HandMadeCell cell;
+  cell.job("a").n_turns = 2;
+  sweep::TurnRow first = cell.turn(0, 0, 0, 3);
+  cell.turns.back().prompt_tok = 150;
+  cell.turns.back().output_tok = 11;  // 160 tokens of KV
+  sweep::TurnRow& next = cell.turn(0, 1, 4, 9);
+  next.prompt_tok = 200;
+  next.cached_gpu_tok = 32;
+  next.cached_host_tok = 64;
+  next.t_admit_s = 6;
+  next.t_first_token_s = 7;
+  cell.step(0, 1, 0);
+  cell.event(2, 0, Kind::store).blocks = 6;
+  cell.event(3, 0, Kind::pin).turn = 0;
+  cell.event(4.5, 0, Kind::unpin).turn = 0;
+  cell.event(5, 0, Kind::evict_gpu).blocks = 8;
+  cell.event(5.5, 0, Kind::evict_host).blocks = 2;
+  cell.event(5.6, 7, Kind::evict_gpu).blocks = 1;  // of another job
+  const sweep::CellResult result = cell.result();
+  const ChosenGap gap = choose_gap(result.jobs, result.turns);
+  CHECK(gap.job == 0);
+  CHECK(gap.turn == 0);
+  GapTimeline timeline;
+  REQUIRE(replay_gap(gap, result.turns, result.kv_events, 16, timeline));
+  using Line = std::vector<std::pair<double, double>>;
+  CHECK(timeline.context_tok == 160);
+  CHECK(timeline.gpu == Line{{3, 160}, {5, 32}, {7, 160}});
+  CHECK(timeline.host == Line{{3, 96}, {5.5, 64}});
+  CHECK(timeline.pinned == Line{{3, 4.5}});
+  CHECK(timeline.computed_tok == 104);
+}
+
+TEST_CASE("jobs with one turn have no gap", "[report]") {
+  HandMadeCell cell;
+  cell.job("a");
+  cell.turn(0, 0, 0, 1);
+  const sweep::CellResult result = cell.result();
+  GapTimeline timeline;
+  CHECK(choose_gap(result.jobs, result.turns).turn == -1);
+  CHECK_FALSE(replay_gap(choose_gap(result.jobs, result.turns), result.turns, result.kv_events, 16,
+                         timeline));
+}
+
 TEST_CASE(
     "a report of an archive is JSON with every cell that has a result, and those that lack one",
     "[report]") {

@@ -12,7 +12,7 @@ import { pathToFileURL } from "node:url";
 
 const { KVSWEEP_PROGRAM: program, KVSWEEP_CHROMIUM: chromium_path, KVSWEEP_SCREENSHOTS: shots, KVSWEEP_SOURCE: source } = process.env;
 const EVIL = `<img src=x onerror="window.hacked=1">`;
-const CHARTS = ["load", "why", "tokens", "step-time", "turns", "jct", "hits"];
+const CHARTS = ["load", "why", "tokens", "step-time", "turns", "jct", "hits", "one-gap"];
 const TABLES = ["answer", "provenance", "summary", "regimes", "claims", "missing"];
 
 const SWEEP = `# Which policy is <b>best</b>?
@@ -419,13 +419,17 @@ in_browser("every chart has its data as CSV", async () => {
     if (id !== "claims") assert.ok(rows.every((row) => row.includes("MODELLED (sim, published)")), `${id}: every row is modelled`);
     if (id !== "missing") assert.ok(names.includes("repeats"), `${id} says over how many repeats`);
   }
+  await drawn(page, "one-gap");
+  const gap = (await csvOf(page, "#one-gap")).map((line) => line.split(",")[0]);
+  for (const what of ["KV on the GPU", "tool", "decode", "pinned"]) assert.ok(gap.includes(what), `one gap has ${what}`);
   await page.close();
 });
 
 in_browser("texts of archives stay text, also in tooltips", async () => {
   const page = await openReport(["recorded.h5"]);
-  await drawn(page, "turns");
-  await page.locator("#turns .chart").hover();
+  await drawn(page, "one-gap");
+  await page.locator("#one-gap .chart").hover();
+  assert.ok((await note(page, "one-gap")).includes(`job ${EVIL}`), "the job with markup in its name is the one shown");
   const html = readFileSync(join(reportFolder(["recorded.h5"]), "index.html"), "utf8");
   assert.ok(!html.includes("<img src=x"));
   assert.equal(await page.evaluate(() => window.hacked), undefined);

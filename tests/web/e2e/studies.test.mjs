@@ -137,6 +137,12 @@ test("no table is cut", async () => {
   const cut = await page.locator(`${SECTION} .scroll`).evaluateAll((all) =>
     all.filter((each) => each.scrollWidth > each.clientWidth).map((each) => each.getAttribute("aria-label")));
   assert.deepEqual(cut, []);
+  const gap = page.locator("#one-gap");
+  await gap.scrollIntoViewIfNeeded();
+  await gap.locator("canvas").waitFor();
+  await drawn(page);
+  const { height } = await gap.boundingBox();
+  assert.ok(height < 140, `${height} px for a sentence`);
 });
 
 test("bars and levels over time draw too, a chart for each panel", async () => {

@@ -11,7 +11,8 @@ import type { Store } from "./state";
 
 export function panelChart(store: Store, id: string): Chart | undefined {
   const { x, turns, focus, rate, hidden } = store.state;
-  const chart = chartAt(store.panel.charts, id, { x, turns, policy: focus, rate });
+  // A gap is one cell's: where all rates are together, one of the highest.
+  const chart = chartAt(store.panel.charts, id, { x, turns, policy: focus, rate: id === "one-gap" ? store.cellRate : rate });
   return chart && without(chart, hidden);
 }
 
@@ -45,9 +46,10 @@ export function panelSection(store: Store): Card {
     panelCard(store, "jct", "Job completion times"),
     panelCard(store, "hits", "Where prompt tokens came from"),
   ];
+  const gap = panelCard(store, "one-gap", "One gap: a job's KV while its tool runs", { wide: true });
   const name = "One GPU in charts";
   const element = h("section", { class: "panel", id: "panel", "aria-label": name },
     h("h2", {}, name), controls(store), h("p", { class: "small muted key-help" }, KEYS), why.element,
-    h("div", { class: "nine" }, ...small.map((each) => each.element)));
-  return { element, refresh: () => [why, ...small].forEach((each) => each.refresh()) };
+    h("div", { class: "nine" }, ...small.map((each) => each.element)), gap.element);
+  return { element, refresh: () => [why, ...small, gap].forEach((each) => each.refresh()) };
 }
