@@ -52,8 +52,8 @@ TEST_CASE("results that a card measured have the bound of its model") {
                                     "workload.path=FILE"));
 }
 
-TEST_CASE("bound is of an archive: a sweep file is refused") {
-  CHECK(Program().run({"bound", "tiny.toml"}).exit_code == 2);
+TEST_CASE("bound is of an archive: a sweep file is refused as none") {
+  CHECK(Program().run({"bound", "tiny.toml"}).exit_code == 5);
 }
 
 TEST_CASE("where only a job's own time bounds it, bound says why") {
