@@ -67,6 +67,24 @@ constexpr std::array kJudged = {"jct_wall_mean_s", "jct_wall_p99_s", "ttft_mean_
 constexpr std::array kAveraged = {"jct_wall_mean_s", "ttft_mean_s", "tpot_mean_s",
                                   "prefix_hit_rate"};
 
+/// By how much this figure varies between measured cells that differ from this one at most in their
+/// seed, largest less smallest; NaN of a cell that has no such fellow.
+double spread_of(const ConfiguredCell& cell, const std::vector<PredictedCell>& cells,
+                 const std::string& figure) {
+  double least = cell.figure(figure), most = least;
+  int fellows = 0;
+  for (const PredictedCell& each : cells) {
+    const double value = each.measured->figure(figure);
+    if (each.measured->record->axes != cell.record->axes || !same_workload(*each.measured, cell) ||
+        !std::isfinite(value))
+      continue;
+    least = std::min(least, value);
+    most = std::max(most, value);
+    ++fellows;
+  }
+  return fellows > 1 ? most - least : std::nan("");
+}
+
 /// Shares differ by points, counts by their number.
 std::string difference_text(const std::string& figure, double difference, double measured) {
   if (std::isnan(difference)) return "-";
@@ -96,7 +114,8 @@ void print_predictions(const std::vector<ConfiguredCell>& measured,
     if (figure != figures.front()) figures.push_back(figure);
   const std::vector<PredictedCell> cells = predicted_cells(measured, simulated);
   Grid grid{{{"cell", "", false}, {"figure", "", false}}, {}};
-  for (const char* name : {"MEASURED", "MODELLED", "off by"}) grid.columns.push_back({name, ""});
+  for (const char* name : {"MEASURED", "MODELLED", "off by", "seeds differ by"})
+    grid.columns.push_back({name, ""});
   std::size_t modelled = 0;
   for (const auto& [real, said] : cells) {
     modelled += said != nullptr;
@@ -107,7 +126,8 @@ void print_predictions(const std::vector<ConfiguredCell>& measured,
       if (!is_first && (!std::isfinite(is) || !std::isfinite(predicted))) continue;
       grid.rows.push_back({real->record->label, figure, four_digits(is),
                            said ? four_digits(predicted) : "not modelled",
-                           difference_text(figure, predicted - is, is)});
+                           difference_text(figure, predicted - is, is),
+                           difference_text(figure, spread_of(*real, cells, figure), is)});
     }
   }
   out << "\nAs it was and as the simulator says it with its cost model\n\n";

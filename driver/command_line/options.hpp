@@ -114,6 +114,7 @@ struct Options : Surroundings,
   std::optional<std::string> format;
   bool json = false;
   bool watch = false;                 // status
+  std::vector<std::string> fit;       // twin: the cells to fit
   std::string language = "c++";       // new: of the policy
   std::optional<std::string> job;     // workload
   int turn = 1;                       // of the job, from 1

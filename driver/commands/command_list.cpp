@@ -207,7 +207,15 @@ const std::vector<Subcommand> kCommands = {
                "simulates measured cells by the constants in the profile of their card, and prints "
                "both with "
                "the errors of the simulated ones",
-               1, 1, {kOnly, kSkip, kSet, kMetric, kProfiles}),
+               1, 1,
+               {kOnly,
+                kSkip,
+                kSet,
+                kMetric,
+                kProfiles,
+                {"fit", &Options::fit, "KEY=V[,V]",
+                 "the constants are fitted to the steps of these cells, and the others are "
+                 "judged"}}),
     Subcommand(verify, "verify DIR",
                "judges a folder of pack again: digests, archives, claims, and cells of sim as its "
                "time allows (exit code 5: damaged, 3: something differs)",

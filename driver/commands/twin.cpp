@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "analysis/compare/prediction.hpp"
+#include "analysis/digest/fits.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/bound/restored.hpp"
 #include "driver/command_line/archive_argument.hpp"
@@ -52,6 +53,55 @@ std::vector<std::string> as_simulated(const ConfiguredCell& cell, const sweep::S
           std::string("engine.async_scheduling=") + (is_async(cell) ? "true" : "false")};
 }
 
+/// The constants of steps of servers that were fitted to cells, asynchronous and not.
+class FittedSteps {
+ public:
+  void add(sweep::ArchiveReader& archive, const ConfiguredCell& cell) {
+    require_table(*cell.record, "steps");
+    if (!has_logged_steps(*cell.record))
+      throw UsageError("--fit: the server of " + cell.record->label +
+                       " did not log its steps (server.steps = true)");
+    const int row = cell.record->index;
+    const bool async = is_async(cell);
+    of(async).add(archive.load_table(row, "steps"), archive.load_table(row, "sched"),
+                  async ? analysis::StepFit::kAsyncSpan : 1);
+  }
+
+  /// Puts those of servers that schedule like the cell's into the profile of its card; what steps
+  /// do not tell stays as it is there. Throws NotRestored where none was fitted.
+  void put_in(worker::Profiles& profiles, const ConfiguredCell& cell) const {
+    const bool async = is_async(cell);
+    const auto plane = of(async).plane(analysis::StepFit::count);
+    if (!plane)
+      throw NotRestored(std::string("no fitted cell schedules ") +
+                        (async ? "asynchronously" : "synchronously"));
+    const std::string gpu = shown(cell.value("gpu")), server = name_of_constants(cell),
+                      name = server + (async ? ".async" : ".sync");
+    const auto& known = profiles.gpu(gpu).servers;
+    backends::MeasuredFit fit = known.contains(name) ? known.at(name) : backends::MeasuredFit{};
+    fit.model = shown(cell.value("model"));
+    fit.server = server;
+    fit.base_ms = plane->intercept * 1e3;
+    fit.token_us = plane->slopes[analysis::StepFit::tokens] * 1e6;
+    fit.kv_token_ns = plane->slopes[analysis::StepFit::kv_tokens] * 1e9;
+    fit.pair_ps = plane->slopes[analysis::StepFit::pairs] * 1e12;
+    profiles.set_server(gpu, name, fit);
+  }
+
+  void print(std::ostream& out) const {
+    for (const bool async : {true, false})
+      if (const auto plane = of(async).plane(analysis::StepFit::count))
+        out << (async ? "asynchronous" : "synchronous") << ", " << of(async).steps()
+            << " steps: " << analysis::step_formula(*plane) << '\n';
+  }
+
+ private:
+  analysis::StepFit& of(bool async) { return async ? async_ : sync_; }
+  const analysis::StepFit& of(bool async) const { return async ? async_ : sync_; }
+
+  analysis::StepFit async_, sync_;
+};
+
 /// What simulates the cells of one archive.
 struct Simulator {
   const sweep::SweepSpec& spec;
@@ -59,8 +109,9 @@ struct Simulator {
   worker::Profiles profiles;
   worker::WorkloadCache workloads{};
 
-  /// The cell as the simulator says it.
-  sweep::CellRecord run(const ConfiguredCell& cell) {
+  /// The cell as the simulator says it, by `fitted` or, where it is null, by the card's profile.
+  sweep::CellRecord run(const ConfiguredCell& cell, const FittedSteps* fitted) {
+    if (fitted != nullptr) fitted->put_in(profiles, cell);
     std::vector<std::string> set = as_simulated(cell, spec);
     set.insert(set.end(), options.set.begin(), options.set.end());
     worker::RunHooks hooks;
@@ -76,8 +127,8 @@ struct Simulator {
 };
 
 std::vector<ConfiguredCell> measured_cells(const sweep::ArchiveReader& archive,
-                                           const Options& options) {
-  std::vector<ConfiguredCell> found = selected_cells(archive.cells(), options);
+                                           const Options& options, const CellChoice& choice) {
+  std::vector<ConfiguredCell> found = selected_cells(archive.cells(), choice);
   std::erase_if(found, [](const ConfiguredCell& cell) {
     return cell.record->backend == "sim" || cell.record->status != sweep::CellStatus::ok;
   });
@@ -85,20 +136,43 @@ std::vector<ConfiguredCell> measured_cells(const sweep::ArchiveReader& archive,
   return found;
 }
 
+/// Fits the cells that --fit names, and takes them out of `measured`.
+std::optional<FittedSteps> fitted_apart(sweep::ArchiveReader& archive, const Options& options,
+                                        std::vector<ConfiguredCell>& measured) {
+  if (options.fit.empty()) return std::nullopt;
+  FittedSteps fitted;
+  const std::vector<ConfiguredCell> cells =
+      measured_cells(archive, options, {.only = options.fit, .skip = options.skip});
+  for (const ConfiguredCell& cell : cells) fitted.add(archive, cell);
+  std::cout << "fitted to " << cells.size()
+            << (cells.size() == 1 ? " cell, which is" : " cells, which are") << " not judged:\n";
+  for (const ConfiguredCell& cell : cells)
+    std::cout << "  " << analysis::terminal_text(cell.record->label) << '\n';
+  fitted.print(std::cout);
+  std::erase_if(measured, [&](const ConfiguredCell& each) {
+    return std::ranges::any_of(
+        cells, [&](const ConfiguredCell& cell) { return cell.record == each.record; });
+  });
+  if (measured.empty()) throw UsageError("--fit leaves no cell to judge");
+  return fitted;
+}
+
 }  // namespace
 
 int twin(const Options& options) {
-  const sweep::ArchiveReader archive = open_archive(options.arguments.front());
-  const std::vector<ConfiguredCell> measured = measured_cells(archive, options);
+  sweep::ArchiveReader archive = open_archive(options.arguments.front());
+  std::vector<ConfiguredCell> measured = measured_cells(archive, options, options);
   const sweep::SweepSpec spec = sweep::parse_spec(archive.spec_text(), options.arguments.front());
+  const std::optional<FittedSteps> fitted = fitted_apart(archive, options, measured);
   Simulator simulator{spec, options, worker::Profiles(options.profiles)};
   std::deque<sweep::CellRecord> records;
   std::vector<ConfiguredCell> said;
   std::cout << analysis::terminal_text(analysis::figures_kind(measured.front()))
-            << " / MODELLED (sim, measured, by the constants in the card's profile)\n";
+            << " / MODELLED (sim, measured, by the constants "
+            << (fitted ? "of the fitted cells" : "in the card's profile") << ")\n";
   for (const ConfiguredCell& cell : measured) {
     try {
-      said.emplace_back(records.emplace_back(simulator.run(cell)));
+      said.emplace_back(records.emplace_back(simulator.run(cell, fitted ? &*fitted : nullptr)));
     } catch (const std::runtime_error& why) {
       std::cout << "not modelled: " << analysis::terminal_text(cell.record->label) << ": "
                 << analysis::terminal_text(why.what()) << '\n';

@@ -40,16 +40,16 @@ TEST_CASE("an answer that is shorter than its request allows is refused where it
                     Catch::Matchers::Contains("ends after 0 of up to 9 tokens"));
 }
 
-TEST_CASE("a step takes longer by the host's work for the blocks loaded since the step before it") {
+TEST_CASE("a step takes longer by the host's work for a tier and its loads") {
   using namespace std::chrono_literals;
   const Sampling step(3, 1);
   const Instant cost;
   backends::SimBackend backend(cost);
   backends::LinkCopier link({.load_gb_s = 1, .store_gb_s = 1, .bytes_per_block = 1000});
-  backend.add_load_work(link, 3us);
-  CHECK(backend.execute(step.plan).duration == 1ns);
+  backend.add_tier_work(link, 5us, 3us);
+  CHECK(backend.execute(step.plan).duration == 5us + 1ns);
   link.submit(engine::CopyDirection::load, std::vector<engine::BlockCopy>(2), 0ns);
   link.submit(engine::CopyDirection::store, std::vector<engine::BlockCopy>(5), 0ns);
-  CHECK(backend.execute(step.plan).duration == 6us + 1ns);
-  CHECK(backend.execute(step.plan).duration == 1ns);
+  CHECK(backend.execute(step.plan).duration == 5us + 6us + 1ns);
+  CHECK(backend.execute(step.plan).duration == 5us + 1ns);
 }

@@ -78,6 +78,27 @@ def other_recording():
         expect_in("--set workload.path names another file than they read", told.out, "why")
 
 
+@case("constants are fitted to the steps of some cells, and the others are judged by them")
+def fitted():
+    with Folder(SIMULATED) as folder:
+        told = folder.start("twin", kept("vllm-h200-steps.h5"), "--fit", "policy=order").wait()
+        expect_equal(told.code, 0, f"exit code, {told}")
+        expect_in("fitted to 1 cell, which is not judged:", told.out, "the cells")
+        expect_in("step = 4.92 ms + 20.89 us", told.out, "the constants")
+        rows = [line for line in told.out.splitlines() if line.startswith("gpu=") and "jct_wall_mean_s" in line]
+        expect_equal([("policy=offload" in row, row.split()[-1]) for row in rows], [(True, "%"), (True, "%")], f"judged cells, {told}")
+        own = folder.start("twin", kept("vllm-h200-steps.h5"), "--fit", "policy=order", "--set", "sim.server=none").wait()
+        expect_equal(own.code, 0, f"exit code, {own}")
+        expect_equal(own.out == told.out, False, "without --set the rules are those of the server, not the engine's own")
+        for fit, why in (("policy=order,offload", "--fit leaves no cell to judge"), ("policy=none", 'found "none"')):
+            refused = folder.start("twin", kept("vllm-h200-steps.h5"), "--fit", fit).wait()
+            expect_equal(refused.code, 2, f"exit code, {refused}")
+            expect_in(why, refused.err, "message")
+        refused = folder.start("twin", kept("vllm-policies-h200.h5"), "--fit", "policy=job_fcfs").wait()
+        expect_equal(refused.code, 2, f"exit code, {refused}")
+        expect_in("steps", refused.err, "message")
+
+
 @case("the gains of policies inside vLLM are claims that measured cells reproduce")
 def claimed():
     with Folder(SIMULATED) as folder:

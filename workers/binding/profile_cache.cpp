@@ -19,6 +19,12 @@ const backends::GpuProfile& Profiles::gpu(const std::string& name) {
   return kept(gpus_, dir_, name, load_gpu_profile);
 }
 
+void Profiles::set_server(const std::string& name, const std::string& server,
+                          backends::MeasuredFit fit) {
+  gpu(name);
+  gpus_.at(name).servers[server] = std::move(fit);
+}
+
 const model::ModelConfig& Profiles::model_config(const std::string& name) {
   return kept(models_, dir_, name, load_model_config);
 }

@@ -20,6 +20,8 @@ class Profiles {
   const model::ModelConfig& model_config(const std::string& name);
   const model::ModelShape& model(const std::string& name) { return model_config(name).shape; }
   const sweep::ParamMap& policy(const std::string& name);
+  /// Replaces the constants of a server in the profile of a card.
+  void set_server(const std::string& gpu, const std::string& name, backends::MeasuredFit fit);
   /// Identifies the values of a checkpoint, which is read whole for that. Throws
   /// engine::InputError.
   const std::string& weights_digest(const Transformer& transformer);
