@@ -73,7 +73,7 @@ struct SubmitOptions {
   std::vector<std::string> skus;    // one job each
   std::string cluster = "generic";  // a profile of clusters/, or a .toml file
   std::string launcher = "mpirun";  // or "srun"
-  std::optional<std::string> account, qos;
+  std::optional<std::string> account, qos, time;
   std::optional<int> gpus;  // of one SKU's job, by default 1
   bool smoke = false;       // one cell a SKU, drained and requeued on purpose
   bool print = false;       // scripts to standard output, nothing is written

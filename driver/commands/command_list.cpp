@@ -177,6 +177,9 @@ const std::vector<Subcommand> kCommands = {
           "a profile of slurm/clusters (generic), or a file NAME.toml"},
          {"account", &Options::account, "ACCOUNT", "the account to charge"},
          {"qos", &Options::qos, "QOS", "quality of service; by default the cluster profile's"},
+         {"time", &Options::time, "TIME",
+          "time limit of a run, as Slurm has it: 90, 1:30:00, 1-12 (days-hours); by default the "
+          "estimate of plan with a reserve"},
          {"gpus", &Options::gpus, "N", "GPUs of each job (1)"},
          {"launcher", &Options::launcher, "mpirun", "or srun"},
          {"smoke", &Options::smoke, "",

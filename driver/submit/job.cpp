@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <cstdio>
 #include <ranges>
 
@@ -74,7 +75,22 @@ void size_memory(SkuJob& job, const std::string& backend, const Cluster& cluster
   job.memory_gib = static_cast<int>(node_gib > 0 ? std::min(memory_gib, node_gib) : memory_gib);
 }
 
-/// Sets the time limit in minutes from the plan, never above the cluster's limit.
+/// Refuses a time limit that leaves no time for a cell, or less than the longest cell needs.
+void check_time(const SkuJob& job, const Cluster& cluster, const SubmitOptions& options) {
+  const std::string given = "--time " + *options.time;
+  const int time_s = job.time_min * 60;
+  if (time_s <= cluster.signal_lead_s)
+    throw UsageError(given + " leaves no time for a cell: a job drains " +
+                     std::to_string(cluster.signal_lead_s) + " s before its limit (" +
+                     cluster.place_of("cluster.signal_lead_s") + ')');
+  if (time_s < job.longest_s + cluster.end_margin_s)
+    throw UsageError(given + " is " + std::to_string(time_s) + " s, but the longest cell of " +
+                     job.sku + " needs " + analysis::four_digits(job.longest_s) + " s, and " +
+                     std::to_string(cluster.end_margin_s) + " s to the limit (" +
+                     cluster.place_of("cluster.end_margin_s") + ')');
+}
+
+/// Sets the time limit in minutes from --time or the plan, never above the cluster's limit.
 void size_time(SkuJob& job, const std::string& backend, const Cluster& cluster,
                const SubmitOptions& options) {
   std::string place;
@@ -86,8 +102,16 @@ void size_time(SkuJob& job, const std::string& backend, const Cluster& cluster,
                            job.sku + " needs " + hours_text(least_s) + " with start and drain");
   }
   const double whole_s = start_s + kTimeReserve * job.work_s + cluster.signal_lead_s;
-  const double steps = std::ceil(whole_s / 60 / kTimeStepMin);
-  job.time_min = static_cast<int>(std::min(steps * kTimeStepMin, std::floor(limit_s / 60)));
+  if (options.time) {
+    job.time_min = minutes_of(*options.time);
+    if (job.time_min * 60 > limit_s)
+      throw UsageError("--time " + *options.time + " is more than " + place + ", " +
+                       hours_text(limit_s));
+    check_time(job, cluster, options);
+  } else {
+    const double steps = std::ceil(whole_s / 60 / kTimeStepMin);
+    job.time_min = static_cast<int>(std::min(steps * kTimeStepMin, std::floor(limit_s / 60)));
+  }
   job.in_one_run = whole_s <= job.time_min * 60;
 }
 
@@ -119,6 +143,37 @@ SkuJob size_job(const std::string& sku, std::vector<PlanLine> cells, const std::
   size_memory(job, backend, cluster);
   size_time(job, backend, cluster, options);
   return job;
+}
+
+int minutes_of(const std::string& time) {
+  const std::size_t dash = time.find('-');
+  const bool has_days = dash != time.npos;
+  const std::vector<std::string> fields =
+      sweep::split(std::string_view(time).substr(has_days ? dash + 1 : 0), ":");
+  const auto is_count = [](const std::string& text) {
+    return !text.empty() && text.size() <= 6 &&
+           text.find_first_not_of("0123456789") == std::string::npos;
+  };
+  const bool is_whole = (!has_days || is_count(time.substr(0, dash))) && fields.size() <= 3 &&
+                        !fields.empty() && !time.ends_with(':') &&
+                        std::ranges::all_of(fields, is_count);
+  std::int64_t seconds = 0;
+  if (is_whole) {
+    // With days the first field is hours; else the last of two or three fields is seconds.
+    std::int64_t unit_s = has_days || fields.size() == 3 ? 3600 : 60;
+    if (has_days) seconds = std::stoi(time) * std::int64_t{24 * 3600};
+    for (const std::string& field : fields) {
+      seconds += std::stoi(field) * unit_s;
+      unit_s /= 60;
+    }
+  }
+  constexpr std::int64_t kMost = std::int64_t{10} * 365 * 24 * 3600;
+  if (seconds >= 1 && seconds <= kMost) return static_cast<int>((seconds + 59) / 60);
+  throw UsageError(
+      "--time must be as Slurm has it, from a minute to ten years: MINUTES, MINUTES:SECONDS, "
+      "HOURS:MINUTES:SECONDS, DAYS-HOURS, DAYS-HOURS:MINUTES or DAYS-HOURS:MINUTES:SECONDS; "
+      "found \"" +
+      time + '"');
 }
 
 std::string slurm_time(int minutes) {

@@ -35,6 +35,9 @@ double max_hours(const Cluster& cluster, const SubmitOptions& options,
 SkuJob size_job(const std::string& sku, std::vector<PlanLine> cells, const std::string& backend,
                 const Cluster& cluster, const SubmitOptions& options);
 
+/// Minutes, rounded up, of a time as Slurm has it: "90", "90:00", "1:30:00", "1-0", "0-01:30".
+/// Throws UsageError.
+int minutes_of(const std::string& time);
 /// "12:30:00"
 std::string slurm_time(int minutes);
 

@@ -110,7 +110,7 @@ TEST_CASE("prefetch by a name that there is not is refused with what there is", 
   CHECK(refusal(config("crystal_ball")) ==
         "policy.prefetch must be one of \"none\", \"at_pause\", \"at_enqueue\", \"tool_mean\", "
         "\"tool_cdf\", \"lognormal\", "
-        "\"client_hint\", \"oracle\", \"plugin\", found \"crystal_ball\"");
+        "\"client_hint\", \"oracle\", found \"crystal_ball\"");
   CHECK(refusal(config("oracle", "S6")) ==
         "policy.scoring must be one of \"S1\", \"S2\", \"S3\", \"S4\", \"S5\", found \"S6\"");
   auto ignorant = config("oracle");

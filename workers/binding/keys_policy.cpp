@@ -53,7 +53,8 @@ std::vector<Key> rows_of_order() {
        "Which request is served next: first come, first served by turn (fcfs) or by job "
        "(job_fcfs), the cache-TTL paper's order, the request's priority, the program served least "
        "(attained_service), the job with the least work left (srpt), the longest prefix in the "
-       "cache (longest_prefix), or what policy.plugin says (plugin).",
+       "cache (longest_prefix), the program of which most turns have ended (progress), or what "
+       "policy.plugin says (plugin).",
        to<&C::policy, &P::order>},
       {"policy.plugin", FilePath{}, required(), kWherePlugin,
        "A shared object that decides in place of this program, by kvsweep_policy.h "

@@ -278,14 +278,11 @@ void add_plugin(FuzzCase& fuzz, std::uint64_t seed) {
   decide(policy.order);
   decide(policy.admission.rule);
   decide(policy.retention);
-  decide(policy.ttl_rule);
-  decide(policy.estimator.name);
   if (policy.eviction == "lru" && policy.prefetch == "none") decide(policy.eviction);
   const engine::TierConfig& host = fuzz.config.tier;
   const bool tier = host.kind != engine::TierKind::none && host.kind != engine::TierKind::swap &&
                     !(host.kind == engine::TierKind::offload && host.arc);
   if (tier && policy.prefetch == "none") decide(policy.host_eviction);
-  if (policy.prefetch != "none") decide(policy.prefetch);
   if (policy.eviction == "plugin") fuzz.config.tier.store_mode = engine::StoreMode::all;
 }
 

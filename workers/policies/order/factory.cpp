@@ -11,7 +11,8 @@
   TUNABLE(cache_ttl)                   \
   TUNABLE(attained_service)            \
   TUNABLE(srpt)                        \
-  TUNABLE(longest_prefix)
+  TUNABLE(longest_prefix)              \
+  ORDER(progress)
 
 namespace policies {
 
