@@ -95,6 +95,7 @@ void Dispatcher::handle(const WorkerLost& lost) {
   worker.state = WorkerState::unusable;
   worker.run.reset();
   memory_.release(lost.worker);  // its process is gone, and so is the memory of its cell
+  memory_.cancel_reservation_on(worker.caps.node);  // it may have been made for this worker
   roster_changed_ = true;
   if (!lost.replaced) return;
   ++successors_;
@@ -108,7 +109,17 @@ void Dispatcher::handle(const CellDone& done) {
     return;
   }
   const Run run = end_run(done.worker, workers_.at(done.worker), WorkerState::idle, Memory::kept);
-  for (const int index : run.cells()) cells_.at(index).state = CellState::over;
+  double estimated_s = 0;
+  for (const int index : run.cells()) estimated_s += cells_.at(index).task.estimate_s;
+  const double taken_s = std::chrono::duration<double>(now_ - run.started).count();
+  for (const int index : run.cells()) {
+    Cell& cell = cells_.at(index);
+    cell.state = CellState::over;
+    Experience& experience = experience_[cell.task.sku];
+    ++experience.cells;
+    experience.taken_s += run.more.empty() ? taken_s : taken_s * cell.task.estimate_s / estimated_s;
+    experience.estimated_s += cell.task.estimate_s;
+  }
 }
 
 void Dispatcher::handle(const CellFailed& failed) {
@@ -197,6 +208,7 @@ void Dispatcher::end_infeasible() {
       const CellTask& task = cells_.at(place.cell).task;
       const double gib = task.host_gib;
       if (gib <= largest_gib) return false;
+      memory_.cancel_reservation_of(place.cell);
       end_cell({place.cell, task.attempts}, CellStatus::infeasible,
                "needs " + in_gib(gib) + " of host memory, the largest node for it, " + largest +
                    ", has " + in_gib(largest_gib));
@@ -212,7 +224,15 @@ void Dispatcher::assign_all(Repeats repeats) {
   }
 }
 
-std::optional<int> Dispatcher::pick(int id, const Worker& worker, Repeats repeats) const {
+std::optional<int> Dispatcher::pick(int id, const Worker& worker, Repeats repeats) {
+  const std::string& node = worker.caps.node;
+  if (const std::optional<int> holder = memory_.reserved_for(node)) {
+    const Cell& cell = cells_.at(*holder);
+    if (may_take(id, worker, cell, repeats) &&
+        memory_.fits(node, id, {*holder, cell.task.host_gib}))
+      return holder;
+    if (!in_time(cell.task.estimate_s, now_)) memory_.cancel_reservation_on(node);
+  }
   std::optional<Place> best;
   for (const auto& [sku, places] : waiting_) {
     if (!matches(worker, sku)) continue;
@@ -220,9 +240,12 @@ std::optional<int> Dispatcher::pick(int id, const Worker& worker, Repeats repeat
       if (best && *best < place) break;
       const Cell& cell = cells_.at(place.cell);
       if (!may_take(id, worker, cell, repeats)) continue;
-      if (!memory_.fits(worker.caps.node, id, cell.task.host_gib)) continue;
-      best = place;
-      break;
+      if (memory_.fits(node, id, {place.cell, cell.task.host_gib})) {
+        best = place;
+        break;
+      }
+      if (cell.task.host_gib <= memory_.capacity_gib(node))
+        memory_.reserve(node, {place.cell, cell.task.host_gib});
     }
   }
   return best ? std::optional(best->cell) : std::nullopt;
@@ -267,7 +290,7 @@ void Dispatcher::assign(int id, Worker& worker, int index) {
   Cell& cell = cells_.at(index);
   const std::vector<int> more = small_neighbors(worker, cell);
   const bool keep = keeps_memory(id, worker, cell.task);
-  memory_.charge(worker.caps.node, id, cell.task.host_gib, keep);
+  memory_.charge(worker.caps.node, id, {index, cell.task.host_gib}, keep);
   begin(id, cell);
   for (const int each : more) begin(id, cells_.at(each));
   const sweep::Attempt attempt{index, more.empty() ? cell.task.attempts + cell.tries : 0};
@@ -295,13 +318,19 @@ std::vector<int> Dispatcher::small_neighbors(const Worker& worker, const Cell& o
   std::size_t waiting = 0;
   for (const auto& [sku, places] : waiting_) waiting += places.size();
   const std::size_t most = waiting / std::max<std::size_t>(workers_.size(), 1);
-  double left_s = std::chrono::duration<double>(rules_.together).count() - of.task.estimate_s;
+  const auto cost_s = [this](const Cell& cell) {
+    // What cells took includes waits on a busy machine, which are no reason to part them.
+    constexpr int kEnough = 32;  // cells that are done
+    const bool known = experience_with(cell.task.sku).cells >= kEnough;
+    return known ? std::min(cell.task.estimate_s, expected_s(cell)) : cell.task.estimate_s;
+  };
+  double left_s = std::chrono::duration<double>(rules_.together).count() - cost_s(of);
   std::vector<int> found;
   const auto take = [&](const Cell& cell) {
     const bool fits = cell.state == CellState::waiting && is_fresh(cell) &&
                       matches(worker, cell.task.sku) && cell.task.host_gib <= of.task.host_gib;
-    if (!fits || found.size() + 1 >= most || cell.task.estimate_s > left_s) return false;
-    left_s -= cell.task.estimate_s;
+    if (!fits || found.size() + 1 >= most || cost_s(cell) > left_s) return false;
+    left_s -= cost_s(cell);
     found.push_back(cell.task.cell);
     return true;
   };

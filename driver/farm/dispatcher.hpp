@@ -144,21 +144,25 @@ struct SkuStatus {
   std::string sku;
   int waiting = 0;
   int running = 0;
-  int over = 0;  // done or ended without a result
+  int over = 0;     // done or ended without a result
+  int workers = 0;  // alive and able to run them
+  /// Time until all of them are over if the workers share the work evenly. Sums the estimates,
+  /// scaled by measured over estimated time of the cells that are done. Empty while unknown.
+  std::optional<double> eta_s;
 };
 
 /// Decides which worker runs which cell. Pure: events in, commands out. Events carry the time, and
 /// the caller executes the commands. Every cell is done or ended exactly once, or left.
 ///
 /// Cells with the longest estimate start first. A worker gets cells of its own SKU. A node's memory
-/// is never exceeded: a cell that does not fit lets others pass until it does. A failed attempt is
-/// retried, on another worker if one is able to; a timeout is not. A cell without progress has
-/// failed. An attempt that ends by a fault of the machine does not count as a failure of the cell:
-/// it is retried equally often, and then the cell is left. A silent worker is lost, but the host
-/// memory of its cell stays charged, since the process may be alive; if the worker answers later,
-/// it is used again. When a group's server is not the planned one, those of its cells that do not
-/// run are left. These timers count only time in which the caller was listening (a Tick at least
-/// once a second).
+/// is never exceeded, and no cell starves while it waits for memory (MemoryLedger). A failed
+/// attempt is retried, on another worker if one is able to; a timeout is not. A cell without
+/// progress has failed. An attempt that ends by a fault of the machine does not count as a failure
+/// of the cell: it is retried equally often, and then the cell is left. A silent worker is lost,
+/// but the host memory of its cell stays charged, since the process may be alive; if the worker
+/// answers later, it is used again. When a group's server is not the planned one, those of its
+/// cells that do not run are left. These timers count only time in which the caller was listening
+/// (a Tick at least once a second).
 class Dispatcher {
  public:
   Dispatcher(const std::vector<CellTask>& cells, DispatchRules rules);
@@ -174,7 +178,7 @@ class Dispatcher {
   std::vector<LeftCell> left() const;
   /// The SKUs of the workers: "a100-80gb", or "a100-80gb, h200-141gb".
   std::string worker_skus() const;
-  std::vector<SkuStatus> status() const;
+  std::vector<SkuStatus> status(Nanos now) const;
 
  private:
   enum class CellState { waiting, running, over, left };
@@ -216,6 +220,12 @@ class Dispatcher {
     std::optional<Run> run;  // busy: its cell; lost: the cell that it may still run
     Nanos heard{0};          // on the listening clock
   };
+  // Measured and estimated run time of the cells that are done.
+  struct Experience {
+    int cells = 0;
+    double taken_s = 0;
+    double estimated_s = 0;
+  };
   // Longest first, then by group and in plan order.
   struct Place {
     double minus_estimate_s;
@@ -238,7 +248,7 @@ class Dispatcher {
   void settle();
   void end_infeasible();
   void assign_all(Repeats repeats);
-  std::optional<int> pick(int worker, const Worker& on, Repeats repeats) const;
+  std::optional<int> pick(int worker, const Worker& on, Repeats repeats);
   bool may_take(int worker, const Worker& on, const Cell& cell, Repeats repeats) const;
   bool runs_group(int group) const;
   bool other_could(const Cell& cell) const;
@@ -250,6 +260,9 @@ class Dispatcher {
   bool keeps_memory(int worker, const Worker& on, const CellTask& task) const;
   void finish();
   LeftCell why_left(const Cell& cell) const;
+  double expected_s(const Cell& cell) const;
+  /// Counts all SKUs until a cell of this one is done.
+  Experience experience_with(const std::string& sku) const;
 
   Run end_run(int worker, Worker& on, WorkerState next, Memory memory);
   void revive(int worker, sweep::Attempt attempt, WorkerState next, Memory memory);
@@ -281,7 +294,8 @@ class Dispatcher {
   std::map<int, Cell> cells_;
   std::map<std::string, std::set<Place>> waiting_;  // by SKU
   std::map<int, Worker> workers_;
-  std::map<int, std::string> refused_;  // groups whose server is not the planned one
+  std::map<std::string, Experience> experience_;  // by SKU
+  std::map<int, std::string> refused_;            // groups whose server is not the planned one
   MemoryLedger memory_;
   std::vector<Command> commands_;
   Nanos now_{0};

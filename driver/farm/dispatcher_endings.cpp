@@ -41,7 +41,10 @@ Dispatcher::Run Dispatcher::end_run(int id, Worker& worker, WorkerState next, Me
     memory_.release(id);
   worker.state = next;
   worker.heard = listened_;
-  if (next == WorkerState::unusable) roster_changed_ = true;
+  if (next == WorkerState::unusable) {
+    roster_changed_ = true;
+    memory_.cancel_reservation_on(worker.caps.node);  // it may have been made for this worker
+  }
   return *std::exchange(worker.run, std::nullopt);
 }
 
@@ -57,6 +60,7 @@ void Dispatcher::lose(Worker& worker, const std::string& how, bool alone) {
   worker.state = WorkerState::lost;
   lost_busy_ = listened_;
   roster_changed_ = true;
+  memory_.cancel_reservation_on(worker.caps.node);
   const std::string reason = "its worker on " + worker.caps.node + " " + how;
   const Run run = *worker.run;
   if (!run.more.empty()) return retry_separately(run, reason);

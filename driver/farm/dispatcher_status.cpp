@@ -1,5 +1,5 @@
 // Queries about the dispatcher's state; nothing here changes it.
-#include <ranges>
+#include <algorithm>
 #include <set>
 
 #include "driver/farm/dispatcher.hpp"
@@ -52,17 +52,56 @@ std::vector<LeftCell> Dispatcher::left() const {
   return all;
 }
 
-std::vector<SkuStatus> Dispatcher::status() const {
+Dispatcher::Experience Dispatcher::experience_with(const std::string& sku) const {
+  const auto own = experience_.find(sku);
+  if (own != experience_.end()) return own->second;
+  Experience all;
+  for (const auto& [name, past] : experience_) {
+    all.cells += past.cells;
+    all.taken_s += past.taken_s;
+    all.estimated_s += past.estimated_s;
+  }
+  return all;
+}
+
+double Dispatcher::expected_s(const Cell& cell) const {
+  const double estimate_s = cell.task.estimate_s;
+  const Experience past = experience_with(cell.task.sku);
+  if (past.cells == 0) return estimate_s;
+  if (estimate_s <= 0) return past.taken_s / past.cells;
+  return past.estimated_s > 0 ? estimate_s * past.taken_s / past.estimated_s : estimate_s;
+}
+
+std::vector<SkuStatus> Dispatcher::status(Nanos now) const {
   std::map<std::string, SkuStatus> by_sku;
+  std::map<std::string, double> work_s;
+  std::map<int, Nanos> started;
+  for (const auto& [id, worker] : workers_)
+    if (worker.state == WorkerState::busy)
+      for (const int cell : worker.run->cells()) started[cell] = worker.run->started;
   for (const auto& [id, cell] : cells_) {
     SkuStatus& sku = by_sku[cell.task.sku];
-    sku.sku = cell.task.sku;
     if (cell.state == CellState::over) ++sku.over;
-    if (cell.state == CellState::waiting) ++sku.waiting;
-    if (cell.state == CellState::running) ++sku.running;
+    if (cell.state == CellState::waiting) {
+      ++sku.waiting;
+      work_s[cell.task.sku] += expected_s(cell);
+    } else if (cell.state == CellState::running) {
+      ++sku.running;
+      const double spent_s = std::chrono::duration<double>(now - started.at(id)).count();
+      work_s[cell.task.sku] += std::max(0.0, expected_s(cell) - spent_s);
+    }
   }
-  const auto all = std::views::values(by_sku);
-  return {all.begin(), all.end()};
+  std::vector<SkuStatus> all;
+  for (auto& [name, sku] : by_sku) {
+    sku.sku = name;
+    for (const auto& [id, worker] : workers_)
+      sku.workers += is_alive(worker) && matches(worker, name);
+    const int open = sku.waiting + sku.running;
+    const bool known = sku.workers > 0 && (open == 0 || work_s[name] > 0);
+    if (known) sku.eta_s = work_s[name] / std::min(sku.workers, std::max(open, 1));
+    all.push_back(sku);
+  }
+  return all;
 }
 
 }  // namespace driver

@@ -260,7 +260,7 @@ class Farm {
                       .running = static_cast<int>(running_.size()),
                       .draining = dispatcher_.draining(),
                       .now = clock_.now(),
-                      .skus = dispatcher_.status()};
+                      .skus = dispatcher_.status(clock_.now())};
     for (const SkuStatus& sku : status.skus) status.waiting += sku.waiting;
     return status;
   }

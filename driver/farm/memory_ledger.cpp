@@ -1,11 +1,20 @@
 #include "driver/farm/memory_ledger.hpp"
 
 #include <algorithm>
+#include <functional>
 
 namespace driver {
 
+double most_at_once_gib(std::vector<double> cells_gib, double node_gib) {
+  std::sort(cells_gib.begin(), cells_gib.end(), std::greater<>());
+  double used = 0;
+  for (const double gib : cells_gib)
+    if (used + gib <= node_gib) used += gib;
+  return used;
+}
+
 void MemoryLedger::add_node(const std::string& node, double capacity_gib) {
-  const auto [at, added] = nodes_.try_emplace(node, Node{capacity_gib, {}});
+  const auto [at, added] = nodes_.try_emplace(node, Node{capacity_gib, {}, {}});
   if (!added) at->second.capacity_gib = std::min(at->second.capacity_gib, capacity_gib);
 }
 
@@ -21,10 +30,16 @@ double MemoryLedger::Node::kept_gib(int worker) const {
   return at == charges.end() ? 0 : at->second.kept_gib;
 }
 
-bool MemoryLedger::fits(const std::string& name, int worker, double gib) const {
+bool MemoryLedger::fits(const std::string& name, int worker, const MemoryNeed& need) const {
   const Node& node = nodes_.at(name);
-  const double more = gib - node.kept_gib(worker);
-  return more <= 0 || used_gib(name) + more <= node.capacity_gib;
+  const double kept = node.kept_gib(worker), more = need.gib - kept;
+  if (more <= 0) return true;
+  if (used_gib(name) + more > node.capacity_gib) return false;
+  if (!node.reservation || node.reservation->cell == need.cell) return true;
+  double beside = 0;
+  for (const auto& [other, charge] : node.charges)
+    beside += charge.beside_reservation ? charge.gib : charge.kept_gib;
+  return beside + more + node.reservation->gib <= node.capacity_gib;
 }
 
 bool MemoryLedger::may_keep(const std::string& name, int worker, double gib,
@@ -36,10 +51,11 @@ bool MemoryLedger::may_keep(const std::string& name, int worker, double gib,
   return kept + largest_gib <= node.capacity_gib;
 }
 
-void MemoryLedger::charge(const std::string& name, int worker, double gib, bool keep) {
+void MemoryLedger::charge(const std::string& name, int worker, const MemoryNeed& need, bool keep) {
+  cancel_reservation_of(need.cell);
   Node& node = nodes_.at(name);
-  const double held = std::max(gib, node.kept_gib(worker));
-  node.charges[worker] = Charge{held, keep ? held : 0};
+  const double held = std::max(need.gib, node.kept_gib(worker));
+  node.charges[worker] = Charge{held, keep ? held : 0, node.reservation.has_value()};
 }
 
 void MemoryLedger::end(int worker) {
@@ -47,12 +63,36 @@ void MemoryLedger::end(int worker) {
     const auto at = node.charges.find(worker);
     if (at == node.charges.end()) continue;
     at->second.gib = at->second.kept_gib;
+    at->second.beside_reservation = false;
     if (at->second.gib <= 0) node.charges.erase(at);
   }
 }
 
 void MemoryLedger::release(int worker) {
   for (auto& [name, node] : nodes_) node.charges.erase(worker);
+}
+
+void MemoryLedger::reserve(const std::string& name, const MemoryNeed& need) {
+  for (const auto& [other, node] : nodes_)
+    if (node.reservation && (node.reservation->cell == need.cell || other == name)) return;
+  Node& node = nodes_.at(name);
+  node.reservation = need;
+  for (auto& [worker, charge] : node.charges) charge.beside_reservation = false;
+}
+
+std::optional<int> MemoryLedger::reserved_for(const std::string& name) const {
+  const std::optional<MemoryNeed>& reservation = nodes_.at(name).reservation;
+  return reservation ? std::optional(reservation->cell) : std::nullopt;
+}
+
+void MemoryLedger::cancel_reservation_on(const std::string& node) {
+  const auto at = nodes_.find(node);
+  if (at != nodes_.end()) at->second.reservation.reset();
+}
+
+void MemoryLedger::cancel_reservation_of(int cell) {
+  for (auto& [name, node] : nodes_)
+    if (node.reservation && node.reservation->cell == cell) node.reservation.reset();
 }
 
 }  // namespace driver

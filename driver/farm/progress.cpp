@@ -3,6 +3,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include <cmath>
 #include <ostream>
 
 #include "analysis/text/escape.hpp"
@@ -11,6 +12,13 @@ namespace driver {
 namespace {
 
 constexpr Nanos kPlainPeriod = std::chrono::seconds(10);
+
+std::string about(double seconds) {
+  if (seconds < 90) return "about " + std::to_string(static_cast<int>(std::ceil(seconds))) + " s";
+  if (seconds < 5400)
+    return "about " + std::to_string(static_cast<int>(std::ceil(seconds / 60))) + " min";
+  return "about " + std::to_string(static_cast<int>(std::ceil(seconds / 3600))) + " h";
+}
 
 }  // namespace
 
@@ -23,6 +31,7 @@ std::string status_text(const FarmStatus& status) {
     if (sku.waiting + sku.running == 0) continue;
     text += "; " + sku.sku + ' ' + std::to_string(sku.over) + '/' +
             std::to_string(sku.over + sku.running + sku.waiting);
+    if (sku.eta_s) text += ", " + about(*sku.eta_s);
   }
   return status.draining ? text + " (draining)" : text;
 }

@@ -8,7 +8,7 @@
 
 namespace driver {
 
-/// "5/72 done, 2 running, 65 left; a100-40gb 1/24".
+/// "5/72 done, 2 running, 65 left; a100-40gb 1/24, about 40 s".
 std::string status_text(const FarmStatus& status);
 
 /// Columns of the terminal on standard error; 0 if it is not a terminal or reports no size.

@@ -115,3 +115,24 @@ TEST_CASE("with honest workers and room for each, every cell is done") {
     for (const CellTask& cell : cells) REQUIRE(world.fate(cell.cell) == "done");
   }
 }
+
+TEST_CASE("cells that overtake the next cell in line leave room for it on its node") {
+  // Small cells could keep the node full. Of those that start once the big cell is first in line,
+  // only as many run at once as fit beside it, so it starts when the earlier ones have ended.
+  for (int seed = 0; seed < support::scaled(300); ++seed) {
+    INFO("seed " << seed);
+    Random random(static_cast<unsigned>(seed));
+    std::vector<CellTask> cells;
+    for (int i = 0; i < 100; ++i)
+      cells.push_back({.cell = i, .sku = "x", .estimate_s = i < 4 ? 50.0 : 1.0, .host_gib = 50});
+    cells.push_back({.cell = 100, .sku = "x", .estimate_s = 20, .host_gib = 190});
+    World world(cells, {.workers = 4});
+    for (int worker = 1; worker <= 4; ++worker) world.join(worker, "x", "n1", 200);
+    REQUIRE(world.started() == std::vector{0, 1, 2, 3});
+    for (int ended = 0; ended < 4; ++ended) {
+      const auto busy = world.busy();
+      world.done(busy[static_cast<std::size_t>(draw(random, static_cast<int>(busy.size())))]);
+    }
+    REQUIRE(world.started().back() == 100);
+  }
+}

@@ -242,16 +242,55 @@ TEST_CASE("no cell starts that cannot end before the limit less the margin; shor
   CHECK(world.left(2) == Why::no_time);
 }
 
-TEST_CASE("the status counts the cells of each GPU") {
-  World world({cell(0, 10), cell(1, 10), cell(2, 10), cell(3, 10, "a100-40gb")}, {.workers = 1});
-  world.join(1, "h100-80gb");
+TEST_CASE("a reservation for a cell that has run out of time does not hold up others") {
+  World world({big_cell(0, 150, 40), big_cell(1, 100, 45), big_cell(2, 90, 3)},
+              {.workers = 2, .deadline = seconds(140), .margin = seconds(90)});
+  world.join(1, "", "n1", 200);
+  REQUIRE(world.cell_of(1) == 1);
+  world.join(2, "", "n1", 200);
+  CHECK_FALSE(world.cell_of(2));  // 0 reserves 150 of 200 GiB
+  world.pass(seconds(11));        // 0 can no longer end in time
+  CHECK(world.cell_of(2) == 2);
+}
+
+// What it says about itself ------------------------------------------------------------------
+
+TEST_CASE("the time left follows the estimates, corrected by what finished cells took") {
+  World world({cell(0, 10), cell(1, 10), cell(2, 10), cell(3, 10)}, {.workers = 1});
+  world.join(1);
+  const auto eta_s = [&] { return world.dispatcher.status(world.now).at(0).eta_s; };
+  CHECK(eta_s().value() == Approx(40));
+  world.pass(seconds(4));
+  CHECK(eta_s().value() == Approx(36));
+  world.pass(seconds(16));
+  world.done(1);  // 20 s instead of 10
+  const SkuStatus status = world.dispatcher.status(world.now).at(0);
+  CHECK(status.sku == "h100-80gb");
+  CHECK(status.over == 1);
+  CHECK(status.running == 1);
+  CHECK(status.waiting == 2);
+  CHECK(status.workers == 1);
+  CHECK(status.eta_s.value() == Approx(60));
+}
+
+TEST_CASE("the time left for a GPU without a finished cell is corrected by those of others") {
+  World world({cell(0, 10, "a100-40gb"), cell(1, 5, "h100-80gb")}, {.workers = 1});
+  world.join(1);
+  const auto eta_s = [&](std::size_t sku) {
+    return world.dispatcher.status(world.now).at(sku).eta_s;
+  };
+  CHECK(eta_s(1).value() == Approx(5));
+  world.pass(seconds(20));
+  world.done(1);  // 20 s instead of 10
+  CHECK(eta_s(0).value() == Approx(0));
+  CHECK(eta_s(1).value() == Approx(10));
+}
+
+TEST_CASE("without estimates the time left is unknown until a cell has finished") {
+  World world({cell(0, 0), cell(1, 0), cell(2, 0)}, {.workers = 1});
+  world.join(1);
+  CHECK_FALSE(world.dispatcher.status(world.now).at(0).eta_s);
+  world.pass(seconds(7));
   world.done(1);
-  const std::vector<SkuStatus> skus = world.dispatcher.status();
-  REQUIRE(skus.size() == 2);
-  CHECK(skus[0].sku == "a100-40gb");
-  CHECK(skus[0].waiting == 1);
-  CHECK(skus[1].sku == "h100-80gb");
-  CHECK(skus[1].over == 1);
-  CHECK(skus[1].running == 1);
-  CHECK(skus[1].waiting == 1);
+  CHECK(world.dispatcher.status(world.now).at(0).eta_s.value() == Approx(14));
 }
