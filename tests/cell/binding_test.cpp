@@ -257,9 +257,16 @@ TEST_CASE("policies without a host tier have none") {
   }
 }
 
-TEST_CASE("a closed batch needs no rate") {
+TEST_CASE("a closed batch and recorded arrivals need no rate") {
   const Cell closed = Cell().without("jps").set("workload.arrivals", "closed");
   CHECK(closed.config().workload.arrivals.kind == ArrivalConfig::Kind::closed);
+
+  const support::TempDir folder;
+  const std::string trace = folder.write("arrivals.txt", "0.5\n");
+  Cell traced = Cell().without("jps").set("workload.arrivals", "trace");
+  traced.set("workload.arrival_trace", trace);
+  CHECK(traced.config().workload.arrivals.kind == ArrivalConfig::Kind::trace);
+  CHECK(traced.config().workload.arrivals.trace_path == trace);
 }
 
 TEST_CASE("relative paths count from the sweep file, and from here on the command line") {

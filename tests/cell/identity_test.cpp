@@ -120,6 +120,19 @@ TEST_CASE(
   CHECK_THAT(identity, !Contains("jsonl"));
 }
 
+TEST_CASE("recorded arrivals count by their content too") {
+  const support::TempDir folder;
+  const std::string jobs = folder.write("jobs.jsonl", one_job());
+  const std::string key = "workload.arrival_trace";
+  const auto with_times = [&](const std::string& content) {
+    Cell cell = replaying(jobs).set(key, folder.write("other", content));
+    return cell.without("jps").set("workload.arrivals", "trace").identity();
+  };
+  CHECK(with_times("1\n") != with_times("2\n"));
+  CHECK(with_times("1\n") != replaying(jobs).identity());
+  CHECK_THAT(with_times("1\n"), !Contains(folder.path().string()));
+}
+
 TEST_CASE("the identity holds the constants of the cost model") {
   CHECK_THAT(Cell().identity(), Contains("\"sim.constants\""));
   CHECK(Cell().bind().identity.at("sim.constants") !=

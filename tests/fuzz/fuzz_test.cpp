@@ -98,6 +98,10 @@ TEST_CASE("a mangled list of requests is read or refused with its file", "[fuzz]
   check("requests");
 }
 
+TEST_CASE("a mangled list of arrivals is read or refused with its file", "[fuzz]") {
+  check("arrivals");
+}
+
 TEST_CASE("a mangled trace is read or refused with its file", "[fuzz]") { check("trace"); }
 
 TEST_CASE("mangled safetensors load or are refused with their folder", "[fuzz]") {

@@ -30,9 +30,9 @@ const std::string& InputFile::holding(std::string_view bytes) const {
 
 const Target& target(std::string_view name) {
   static const std::vector<Target> kAll = {
-      trace_target(),          sweep_target(),        gzip_target(),   requests_target(),
-      safetensors_target(),    config_target(),       frames_target(), shard_target(),
-      repaired_shard_target(), server_stream_target()};
+      trace_target(),    sweep_target(),          gzip_target(),         requests_target(),
+      arrivals_target(), safetensors_target(),    config_target(),       frames_target(),
+      shard_target(),    repaired_shard_target(), server_stream_target()};
   const auto found = std::ranges::find(kAll, name, &Target::name);
   if (found == kAll.end()) throw std::out_of_range("no fuzz target " + std::string(name));
   return *found;

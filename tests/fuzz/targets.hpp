@@ -59,6 +59,7 @@ Target server_stream_target();
 Target sweep_target();
 Target gzip_target();
 Target requests_target();
+Target arrivals_target();
 Target trace_target();
 Target safetensors_target();
 Target config_target();

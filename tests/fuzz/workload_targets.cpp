@@ -1,5 +1,6 @@
 #include "tests/fuzz/targets.hpp"
 #include "workers/engine/base/errors.hpp"
+#include "workers/workload/arrivals.hpp"
 #include "workers/workload/input/json_lines.hpp"
 #include "workers/workload/request_list.hpp"
 #include "workers/workload/trace/play.hpp"
@@ -60,6 +61,11 @@ bool requests(std::string_view bytes) {
   return accepted<InputError>(path, [&] { workload::read_sizes(path); });
 }
 
+bool arrivals(std::string_view bytes) {
+  const std::string& path = file().holding(bytes);
+  return accepted<InputError>(path, [&] { workload::trace_arrivals(path); });
+}
+
 bool trace(std::string_view bytes) {
   const std::string& path = file().holding(bytes);
   return accepted<InputError>(path, [&] {
@@ -89,6 +95,13 @@ Target requests_target() {
           requests,
           [] { return std::vector<std::string>{"# prompt output\n378 68\n\n  29\t166  \r\n"}; },
           {"\n", " ", "#", "-1", "0", "16777217", "99999999999999999999", "1e3", ",", "\xff"}};
+}
+
+Target arrivals_target() {
+  return {"arrivals",
+          arrivals,
+          [] { return std::vector<std::string>{"# s\n0\n0.5\n1e2\n"}; },
+          {"\n", "#", "nan", "inf", "-1", "1e308", "{", " "}};
 }
 
 Target trace_target() {

@@ -103,11 +103,13 @@ std::vector<Key> rows_of_arrivals() {
                         "otherwise poisson"),
                kAlways,
                "How jobs arrive: at random with the rate jps, all at once, workload.live of them "
-               "and another whenever one ends, or at the times of the trace that is replayed.",
+               "and another whenever one ends, at the times of a file, or at those of the trace "
+               "that is replayed.",
                +[](C& config) -> Arrivals& { return config.workload.arrivals.kind; },
                {{"poisson", Arrivals::poisson},
                 {"closed", Arrivals::closed},
                 {"live", Arrivals::closed},
+                {"trace", Arrivals::trace},
                 {"recorded", Arrivals::recorded}}),
       {"workload.live", Whole{1, 100'000, "jobs"}, required(), is("workload.arrivals", {"live"}),
        "Jobs in progress: the next begins when one ends.", in_arrivals<&ArrivalConfig::most_live>},
@@ -118,6 +120,8 @@ std::vector<Key> rows_of_arrivals() {
        is("workload.arrivals", {"poisson"}) && is("workload.kind", {"swe_smith_like", "agent8"}),
        "Jobs arrive for this long, in place of workload.jobs.",
        in_arrivals<&ArrivalConfig::window_s>},
+      {"workload.arrival_trace", FilePath{}, required(), is("workload.arrivals", {"trace"}),
+       "A trace, of which the arrivals are taken; or times in seconds, one a line."},
   };
 }
 

@@ -67,10 +67,12 @@ std::string usual_arrivals(ParamBinder& in, const std::string& kind, const Recor
 }
 
 void bind_arrivals(ParamBinder& in, const std::string& kind) {
+  ArrivalConfig& arrivals = in.config.workload.arrivals;
   const auto* trace = std::get_if<RecordedTrace>(&in.config.workload.content);
   const std::string process = in.text("workload.arrivals", usual_arrivals(in, kind, trace));
   if (process == "recorded" && trace == nullptr)
     in.fail("workload.arrivals", "\"recorded\" needs workload.kind \"trace\"");
+  if (process == "trace") arrivals.trace_path = in.file("workload.arrival_trace");
   if (process == "poisson" && trace != nullptr && trace->missing_arrivals() > 0)
     in.require("jps", "; it must be given, since " + std::to_string(trace->missing_arrivals()) +
                           " of the " + std::to_string(trace->counts.jobs) +

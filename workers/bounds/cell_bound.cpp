@@ -62,8 +62,8 @@ std::int64_t block_capacity(const ExperimentConfig& config) {
 std::string bound_key(const ExperimentConfig& config) {
   const worker::ArrivalConfig& arrivals = config.workload.arrivals;
   const engine::SchedulerConfig& limits = config.engine.scheduler;
-  std::string key =
-      config.workload.content_key + '\n' + config.gpu.name + '\n' + cost_of(config)->digest_text();
+  std::string key = config.workload.content_key + '\n' + arrivals.trace_path + '\n' +
+                    config.gpu.name + '\n' + cost_of(config)->digest_text();
   for (const double value : {arrivals.rate_per_s, arrivals.window_s.value_or(-1)})
     key += '\n' + std::to_string(value);
   const auto whole = [](auto value) { return static_cast<std::int64_t>(value); };

@@ -112,16 +112,29 @@ std::vector<Nanos> recorded_arrivals(const std::vector<double>& times_s,
     if (std::isnan(t_s))
       throw InputError(source +
                        ": does not say when its jobs began, so workload.arrivals must not be "
-                       "\"recorded\"; allowed: poisson, closed, live");
+                       "\"recorded\"; allowed: poisson, closed, live, trace");
     arrivals.push_back(engine::from_seconds(t_s - first_s));
   }
   return arrivals;
 }
 
 std::vector<Nanos> arrivals_for(const ArrivalConfig& config, std::size_t jobs) {
-  return config.kind == ArrivalConfig::Kind::closed
-             ? workload::closed_batch(jobs)
-             : workload::poisson_arrivals(config.rate_per_s, config.seed, jobs);
+  switch (config.kind) {
+    case ArrivalConfig::Kind::poisson:
+      return workload::poisson_arrivals(config.rate_per_s, config.seed, jobs);
+    case ArrivalConfig::Kind::closed:
+      return workload::closed_batch(jobs);
+    case ArrivalConfig::Kind::trace:
+    case ArrivalConfig::Kind::recorded:
+      break;
+  }
+  std::vector<Nanos> arrivals = workload::trace_arrivals(config.trace_path);
+  if (arrivals.size() < jobs) {
+    throw InputError(config.trace_path + ": must hold an arrival for each of the " +
+                     std::to_string(jobs) + " jobs, found " + std::to_string(arrivals.size()));
+  }
+  arrivals.resize(jobs);
+  return arrivals;
 }
 
 struct GeneratedWorkload {

@@ -49,12 +49,13 @@ struct RecordedTrace {
 };
 
 struct ArrivalConfig {
-  enum class Kind { poisson, closed, recorded };
+  enum class Kind { poisson, closed, trace, recorded };
   Kind kind = Kind::poisson;
   double rate_per_s = 1;   // poisson
   std::int64_t seed = 42;  // poisson
   std::optional<double>
-      window_s;       // poisson: the arrivals within this many seconds determine the number of jobs
+      window_s;  // poisson: the arrivals within this many seconds determine the number of jobs
+  std::string trace_path;
   int most_live = 0;  // unfinished jobs at a time; 0: no limit
 
   bool operator==(const ArrivalConfig&) const = default;
