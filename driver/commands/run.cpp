@@ -30,7 +30,9 @@ namespace {
 
 /// Whether the cell's server runs on a GPU, whatever else it could run on.
 bool needs_gpu(const PlannedCell& planned) {
-  return planned.repeats->server && planned.repeats->server->kind == server::Kind::vllm;
+  if (!planned.repeats->server) return false;
+  const server::Kind kind = planned.repeats->server->kind;
+  return kind == server::Kind::vllm || kind == server::Kind::sglang;
 }
 
 /// The plan of the run. Throws UsageError when the workers of this command line cannot serve it.

@@ -28,7 +28,7 @@ std::unique_ptr<server::Answer> answer_in(std::string_view stream, std::size_t s
 /// True when one kind of server could have sent the stream. It is read alike however it is split.
 bool accepts(std::string_view stream) {
   bool closed = false;
-  for (const Kind kind : {Kind::openai, Kind::vllm, Kind::llamacpp}) {
+  for (const Kind kind : {Kind::openai, Kind::vllm, Kind::sglang, Kind::llamacpp}) {
     const auto whole = answer_in(stream, stream.size(), kind), split = answer_in(stream, 3, kind);
     const bool same = (whole == nullptr) == (split == nullptr) &&
                       (!whole || (whole->tokens == split->tokens && whole->ids == split->ids &&
@@ -50,6 +50,9 @@ Target server_stream_target() {
                 "data: {\"choices\":[{\"text\":\"\",\"token_ids\":[6,7],\"finish_reason\":"
                 "\"length\"}]}\r\n\r\ndata: {\"choices\":[],\"usage\":{\"completion_tokens\":3,"
                 "\"prompt_tokens_details\":{\"cached_tokens\":16}}}\n\ndata: [DONE]\n\n",
+                ": ping\n\ndata: {\"output_ids\":[5,6],\"meta_info\":{\"completion_tokens\":2,"
+                "\"cached_tokens\":4,\"cached_tokens_details\":{\"host\":1},\"finish_reason\":"
+                "{\"type\":\"length\"}}}\n\ndata: [DONE]\n\n",
                 "data: {\"tokens\":[56],\"tokens_predicted\":4}\n\n"
                 "data: {\"stop_type\":\"limit\",\"tokens_predicted\":6,\"timings\":"
                 "{\"cache_n\":3}}\n\n"};

@@ -73,8 +73,12 @@ TEST_CASE("wrong server keys are refused at their place, with what was found and
              Contains("units are for keys in GiB"));
   CHECK_THAT(refused("server.flags", std::string("-x")), Contains("needs {server.flags}"));
   CHECK_THAT(refused("server.kind", std::string("tgi")),
-             Contains("\"vllm\", \"llamacpp\", \"openai\""));
+             Contains("\"vllm\", \"sglang\", \"llamacpp\""));
   CHECK_THAT(refused("server.url", std::string("http://h")), Contains("exactly one of"));
+  CHECK_THAT(refused("server.chain", std::string("forced")), Contains("--logits-processors"));
+  ServerKeys sglang = vllm(command);
+  sglang.set("server.kind", "sglang").set("server.chain", "forced");
+  CHECK_THAT(refusal(sglang), Contains("\"llamacpp\" and \"vllm\" alone"));
   CHECK_THAT(refused("server.env.X", std::string("{job.id}")), Contains("is no key of a sweep"));
   CHECK_THAT(refused("policy", std::string("fcfs")),
              Contains("which a server does not know: write server.profile"));
@@ -97,6 +101,9 @@ TEST_CASE("with server.match the sizes of engine.* are flags of the server's kin
   CHECK(words("vllm") == Words{"serve", "{port}", "--num-gpu-blocks-override", "501",
                                "--block-size", "32", "--max-num-seqs", "8",
                                "--max-num-batched-tokens", "2048", "--max-model-len", "4096"});
+  CHECK(words("sglang") == Words{"serve", "{port}", "--max-total-tokens", "16000", "--page-size",
+                                 "32", "--max-running-requests", "8", "--chunked-prefill-size",
+                                 "2048", "--context-length", "4096"});
   CHECK(words("llamacpp") ==
         Words{"serve", "{port}", "-kvu", "-c", "16010", "-np", "8", "-b", "2048", "-ub", "2048"});
 }
@@ -118,7 +125,7 @@ TEST_CASE("server.steps is refused where no steps would be written, or others wr
              StartsWith("cell.toml:") && Contains("so does its command: leave it out there"));
   CHECK_THAT(refused(vllm("x {port}").set("server.env.KVSWEEP_STEPS", "f")),
              Contains("server.env.KVSWEEP_STEPS"));
-  CHECK_THAT(refused(vllm("x {port}").set("server.kind", "llamacpp")), Contains("kind \"vllm\""));
+  CHECK_THAT(refused(vllm("x {port}").set("server.kind", "sglang")), Contains("kind \"vllm\""));
   ServerKeys elsewhere = vllm("");
   elsewhere.drop("server.command");
   CHECK_THAT(refused(elsewhere.set("server.url", "http://h")), Contains("which runs already"));

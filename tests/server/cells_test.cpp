@@ -1,5 +1,5 @@
 // Whole cells against servers that are real processes. The scripted server replays the documented
-// wire format of vLLM.
+// wire formats of vLLM and SGLang.
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -62,6 +62,14 @@ TEST_CASE("a cell against a replay of vLLM records every turn, what was cached, 
   CHECK(turn.at("model") == "m");
 }
 
+TEST_CASE("counters that the load cannot have caused are left out, with a note") {
+  ServerWorld world;
+  const sweep::CellResult cell = world.scripted("vllm", "--fault counters").run();
+  CHECK(std::isnan(figure(cell, "preemptions")));
+  CHECK(std::isnan(figure(cell, "forwards")));
+  CHECK_THAT(note(cell, "server_metrics"), Contains("forwards 1e+30, preemptions -2"));
+}
+
 TEST_CASE("a think time begins when the last token has come") {
   ServerWorld world;
   world.scripted("openai").put("workload.gap_s", 0.05);
@@ -87,6 +95,16 @@ TEST_CASE(
   CHECK(cell.telemetry.rows() == 0);
   CHECK_THAT(note(cell, "server_metrics"), Contains("none"));
   CHECK_THAT(note(cell, "server_version"), Contains("reports none"));
+}
+
+TEST_CASE("a cell against a replay of SGLang splits hits by where they were") {
+  ServerWorld world;
+  const sweep::CellResult cell = world.scripted("sglang").run();
+  CHECK(cell.turns.rows() == 16);
+  check_times(cell);
+  CHECK(figure(cell, "prefix_hit_rate") > 0.3);
+  CHECK(figure(cell, "host_hit_rate") == 0);
+  CHECK(note(cell, "server_pool") == "4096 tokens");
 }
 
 TEST_CASE("with generated chains the next prompt holds what the server generated") {
@@ -134,6 +152,21 @@ TEST_CASE("a subagent's turns have the number of their job") {
     places[body.at("vllm_xargs").at("job_id")] = body.at("priority");
   CHECK(places.at("a/search") == places.at("a"));
   CHECK(places.at("b") != places.at("a"));
+}
+
+TEST_CASE("vLLM is told the recorded tokens, and a cell whose answers hold others fails") {
+  const std::string words = "--logits-processors kvsweep_forced:ForcedTokens ";
+  ServerWorld world;
+  world.scripted("vllm", words + "--requests " + world.file("bodies"));
+  world.set("server.chain", "forced").set("server.request.vllm_xargs.job_id", "{job.id}");
+  CHECK(figure(world.run(), "chain_replaced_tok") == 0);
+  const auto turn = lines_in(world.file("bodies")).back();
+  std::istringstream ids(turn.at("vllm_xargs").at("kvsweep_forced").get<std::string>());
+  const std::vector<int> demanded{std::istream_iterator<int>(ids), {}};
+  CHECK(std::ssize(demanded) == turn.at("max_tokens").get<int>());
+  CHECK(turn.at("vllm_xargs").contains("job_id"));
+  CHECK_THAT(world.scripted("vllm", words + "--fault unforced").failure(),
+             StartsWith("server.chain \"forced\": the server generated token 100, and "));
 }
 
 TEST_CASE("fields of server.request reach the body of every turn with the turn's values") {

@@ -32,7 +32,9 @@ TEST_CASE("every fault of a server fails its cell with what happened, and the ne
       {"--fault open --after 3", " bytes, without the [DONE] that closes it; the end of "},
       {"--fault truncated --after 3", "it reports 64 prompt tokens, and "},
       {"--fault cached --after 3", " cached tokens of a prompt of "},
+      {"--fault gzip --after 3", "it is compressed (Content-Encoding: gzip), which was not asked"},
       {"--fault deep --after 3", "an event of its stream is JSON of more than 256 levels"},
+      {"--fault endless-headers --after 3", "its headers are longer than 256 KiB"},
       {"--fault endless-error --after 3", "HTTP 500: EEEE"},
       {"--fault tokens --after 3", "it sends more tokens than the "},
       {"--fault line --after 3", "an event of its stream is longer than 16 MiB"},
@@ -78,7 +80,7 @@ TEST_CASE("a stream that stands still is told from a turn that no byte came for"
 }
 
 TEST_CASE("a stream stands still until a token comes, whatever else does") {
-  for (const char* fault : {"pings", "blanks"}) {
+  for (const char* fault : {"pings", "blanks", "roles"}) {
     INFO(fault);
     ServerWorld world;
     world.scripted("openai", "--after 3 --fault " + std::string(fault)).put("server.silent_s", 1);
@@ -153,11 +155,9 @@ TEST_CASE("a server whose port another process has taken is started again on ano
   std::optional<server::SupervisedServer> other;
   std::jthread taker([&] {
     server::Launch launch;
-    launch.words = {KVSWEEP_PYTHON, "-c",
-                    "import socket, sys\n"
-                    "server = socket.create_server(('127.0.0.1', int(sys.argv[1])))\n"
-                    "while True: server.accept()[0].close()\n",
-                    support::text_of(world.file("port"))};
+    launch.words = {
+        KVSWEEP_PYTHON, "tests/server/scripted_server.py",   "--kind", "vllm", "--version", "9.9",
+        "--port",       support::text_of(world.file("port"))};
     launch.log = world.file("other.log");
     other.emplace(launch);
   });

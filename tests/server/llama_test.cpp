@@ -55,3 +55,49 @@ TEST_CASE(
     }
   }
 }
+
+TEST_CASE("a real llama-server can be made to generate recorded tokens, and keeps their KV") {
+  ServerWorld world;
+  if (!world.llama("-c 16384 -np 1 -cram 0"))
+    SKIP_TEST(
+        "no llama-server: set LLAMA_SERVER_SANDBOX to a folder of tools/llama-server-sandbox");
+  worker::Profiles profiles("sweeps");
+  const auto config = *worker::bind(world.params(), "server", 42, profiles).config.server;
+  server::Session session(config, {.log = world.log(), .devices = {}});
+  engine::WallClock clock;
+  server::HttpLoop http(clock);
+  server::TurnStreams streams(http, session.dialect(), config, session.url());
+  const std::vector<engine::TokenId> forced = {75, 76, 80, 75, 90};
+  std::vector<engine::TokenId> prompt(200, 70);
+  server::TurnCall call;
+  call.job_id = "forced";
+  call.max_tokens = 5;
+  call.forced = forced;
+  const auto answer = [&] {
+    call.prompt = prompt;
+    streams.start(call, 1, clock.now());
+    while (true) {
+      http.run_until(clock.now() + std::chrono::seconds(1));
+      if (auto ended = streams.take_ended(); !ended.empty()) return ended.front().answer;
+    }
+  };
+  CHECK(answer().ids == forced);
+  prompt.insert(prompt.end(), forced.begin(), forced.end());
+  prompt.resize(300, 71);
+  CHECK(answer().cached_tokens == 204);  // the last token's KV does not exist yet
+}
+
+TEST_CASE("a real llama-server replays recorded answers, which later prompts find in its cache") {
+  ServerWorld world;
+  if (!world.llama("-c 16384 -np 2 -cram 0"))
+    SKIP_TEST(
+        "no llama-server: set LLAMA_SERVER_SANDBOX to a folder of tools/llama-server-sandbox");
+  const double recorded = figure(world.run(), "prefix_hit_rate");
+  world.set("server.chain", "forced");
+  const sweep::CellResult forced = world.run();
+  CHECK(forced.turns.rows() == 16);
+  CHECK(figure(forced, "prefix_hit_rate") > recorded);
+  // Half of the ids of this vocabulary are bytes that are no character by themselves.
+  CHECK(figure(forced, "chain_replaced_tok") > 0);
+  CHECK_THAT(note(forced, "server_chain"), Contains("cannot be made to generate"));
+}

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""A scripted stand-in for inference servers: it replays the wire formats of vLLM and the OpenAI API as
+"""A scripted stand-in for inference servers: it replays the wire formats of vLLM, SGLang, llama-server and the OpenAI API as
 their projects document them, and fails as it is told. It computes nothing. It is not any of these servers.
 
-  scripted_server.py --port P --kind vllm|openai [--fault NAME --after TURNS] [--once FILE]
+  scripted_server.py --port P --kind vllm|sglang|llamacpp|openai [--fault NAME --after TURNS] [--once FILE]
 
 With --once the fault happens only while FILE does not exist, and creates it.
 """
@@ -18,15 +18,16 @@ ap.add_argument("--once")
 ap.add_argument("--version", default="0.30.0")
 ap.add_argument("--version-file")                 # the version stands there
 ap.add_argument("--model", default="m")
-ap.add_argument("--yield-port")                   # FIFO, while it is there: tell it the port, and end when another listens there
+ap.add_argument("--yield-port")                   # FIFO, while it is there: tell it the port, and never listen
+ap.add_argument("--logits-processors", default="")
 ap.add_argument("--scheduling-policy", default="fcfs")
 ap.add_argument("--scheduler-cls", default="")     # a class that writes steps to the file KVSWEEP_STEPS
 ap.add_argument("--no-async-scheduling", action="store_true")
-ap.add_argument("--num-gpu-blocks-override", dest="pool", type=int, default=4096)
-ap.add_argument("--block-size", dest="block_size", type=int, default=16)
-ap.add_argument("--max-num-seqs", dest="max_seqs", type=int, default=256)
-ap.add_argument("--max-num-batched-tokens", dest="budget", type=int, default=2048)
-ap.add_argument("--max-model-len", dest="max_len", type=int, default=16384)
+ap.add_argument("--num-gpu-blocks-override", "--max-total-tokens", dest="pool", type=int, default=4096)
+ap.add_argument("--block-size", "--page-size", dest="block_size", type=int, default=16)
+ap.add_argument("--max-num-seqs", "--max-running-requests", dest="max_seqs", type=int, default=256)
+ap.add_argument("--max-num-batched-tokens", "--chunked-prefill-size", dest="budget", type=int, default=2048)
+ap.add_argument("--max-model-len", "--context-length", dest="max_len", type=int, default=16384)
 ap.add_argument("--wanted")                       # the header Authorization that turns must have, "+" for a space
 ap.add_argument("--requests")                     # file for the bodies of turns, one a line
 a = ap.parse_args()
@@ -38,6 +39,7 @@ if a.fault == "pool":                             # less memory than it was told
 BLOCK, WARM_UP = 16, 6                            # turns that the client sends before a cell
 ENDLESS = {name: (b"%x\r\n%s\r\n" % (len(data), data), pause) for name, data, pause in (
     ("pings", b": ping\n\n", 0.05), ("blanks", b'data: {"choices":[{"text":"","finish_reason":null}]}\n\n', 0.05),
+    ("roles", b'data: {"choices":[{"delta":{"role":"assistant"}}]}\n\n', 0.05),
     ("tokens", b'data: {"choices":[{"text":"x","token_ids":[7]}]}\n\n', 0), ("line", b"data: " + b"x" * 65536, 0))}
 lock, turns, running, cached, hits, computed = threading.Lock(), 0, 0, set(), 0, 0
 
@@ -124,6 +126,11 @@ class Handler(BaseHTTPRequestHandler):
             return self.answer(200, {"object": "list", "data": [{"id": a.model, "object": "model", "max_model_len": a.max_len}]})
         if path == "/version" and a.kind == "vllm":
             return self.answer(200, {"version": a.version})
+        if path == "/get_server_info" and a.kind == "sglang":
+            return self.answer(200, {"version": a.version, "max_total_num_tokens": a.pool, "page_size": a.block_size,
+                                     "max_running_requests": a.max_seqs, "chunked_prefill_size": a.budget, "context_length": a.max_len})
+        if path == "/get_model_info" and a.kind == "sglang":
+            return self.answer(200, {"model_path": a.model})
         if path == "/metrics":
             return self.metrics()
         self.answer(404, {"error": {"message": "not found"}})
@@ -136,10 +143,16 @@ vllm:num_requests_running{{engine="0",model_name="m"}} {running}
 vllm:num_requests_waiting{{engine="0",model_name="m"}} 0.0
 vllm:cache_config_info{{block_size="{a.block_size}",cache_dtype="auto",num_gpu_blocks_override="None",num_gpu_blocks="{a.pool}",engine="0"}} 1.0
 {name}{{engine="0",model_name="m"}} 0.25
-vllm:num_preemptions_total{{engine="0",model_name="m"}} 3.0
+vllm:num_preemptions_total{{engine="0",model_name="m"}} {3.0 if turns <= WARM_UP or a.fault != "counters" else 1.0}
 vllm:prompt_tokens_by_source_total{{engine="0",model_name="m",source="local_compute"}} {computed}
 vllm:prompt_tokens_by_source_total{{engine="0",model_name="m",source="local_cache_hit"}} {hits}
-vllm:iteration_tokens_total_count{{engine="0",model_name="m"}} {turns}
+vllm:iteration_tokens_total_count{{engine="0",model_name="m"}} {turns if turns <= WARM_UP or a.fault != "counters" else 1e30}
+""", "text/plain")
+        if a.kind == "sglang":
+            return self.answer(200, f"""sglang:num_running_reqs{{model_name="m"}} {running}
+sglang:num_queue_reqs{{model_name="m"}} 0.0
+sglang:token_usage{{model_name="m"}} 0.5
+sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
 """, "text/plain")
         self.answer(404, {"error": {"message": "not found"}})
 
@@ -147,11 +160,12 @@ vllm:iteration_tokens_total_count{{engine="0",model_name="m"}} {turns}
         global turns, running
         body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
         path = self.path.split("?")[0]
-        if path == "/reset_prefix_cache":
+        if path in ("/reset_prefix_cache", "/flush_cache"):
             if a.fault != "reset":
                 cached.clear()
             return self.answer(200, "")
-        if path != "/v1/completions":
+        routes = {"sglang": "/generate"}
+        if path != routes.get(a.kind, "/v1/completions"):
             return self.answer(404, {"error": {"message": "not found"}})
         with lock:
             turns += 1
@@ -170,6 +184,8 @@ vllm:iteration_tokens_total_count{{engine="0",model_name="m"}} {turns}
             return self.answer(401, {"error": {"message": "wrong key " + str(self.headers.get("Authorization"))}})
         if a.fault == "no-options" and "stream_options" in body:
             return self.answer(400, {"error": {"message": "stream_options is not permitted"}})
+        if faulty("endless-headers"):
+            return self.forever(b"HTTP/1.1 200 OK\r\n", b"X-A: " + b"a" * 4096 + b"\r\n")
         if faulty("endless-error"):
             return self.forever(b"HTTP/1.1 500 Oops\r\nConnection: close\r\n\r\n", b"E" * 4096)
         if faulty("400"):
@@ -188,8 +204,10 @@ vllm:iteration_tokens_total_count{{engine="0",model_name="m"}} {turns}
         self.send_response(200)
         self.send_header("Content-Type", "text/event-stream")
         self.send_header("Transfer-Encoding", "chunked")
+        if faulty("gzip"):
+            self.send_header("Content-Encoding", "gzip")
         self.end_headers()
-        events = self.completions(body)
+        events = self.sglang(body) if a.kind == "sglang" else self.completions(body)
         for number, event in enumerate(events):
             if number == 3 and faulty("stop"):
                 break
@@ -237,6 +255,7 @@ vllm:iteration_tokens_total_count{{engine="0",model_name="m"}} {turns}
         hit = prefix_hit(ids)
         if faulty("short"):
             n -= 1
+        forced = body.get("vllm_xargs", {}).get("kvsweep_forced", "").split() if a.logits_processors else []
         number = steps.begin(body.get("request_id", "r"), len(ids), hit)
         head = {"id": "cmpl-1", "object": "text_completion", "created": 1, "model": a.model}
         for i in range(n):
@@ -244,7 +263,7 @@ vllm:iteration_tokens_total_count{{engine="0",model_name="m"}} {turns}
                 steps.decode(number)
             choice = {"index": 0, "text": "x", "logprobs": None, "finish_reason": "length" if i + 1 == n else None}
             if a.kind == "vllm":
-                choice.update(stop_reason=None, token_ids=[100 + i % 50])
+                choice.update(stop_reason=None, token_ids=[int(forced[i]) if i < len(forced) and a.fault != "unforced" else 100 + i % 50])
             yield {**head, "choices": [choice]}
         usage = {"prompt_tokens": min(len(ids), 64) if faulty("truncated") else len(ids), "completion_tokens": n}
         usage["total_tokens"] = sum(usage.values())
@@ -254,6 +273,17 @@ vllm:iteration_tokens_total_count{{engine="0",model_name="m"}} {turns}
             yield {**head, "choices": [], "usage": usage}
         yield "[DONE]"
         steps.end(number)
+
+    def sglang(self, body):
+        """SGLang's /generate: texts, ids and counts of the answer so far."""
+        ids, n = body["input_ids"], body["sampling_params"]["max_new_tokens"]
+        hit = prefix_hit(ids)
+        for i in range(1, n + 1):
+            meta = {"id": body.get("rid"), "prompt_tokens": len(ids), "completion_tokens": i, "cached_tokens": hit,
+                    "cached_tokens_details": {"device": hit, "host": 0}, "num_retractions": 0,
+                    "finish_reason": {"type": "length", "length": n} if i == n else None}
+            yield {"text": "x" * i, "output_ids": [100 + k % 50 for k in range(i)], "meta_info": meta}
+        yield "[DONE]"
 
 
 class Server(ThreadingHTTPServer):
@@ -269,7 +299,5 @@ if a.yield_port and os.path.exists(a.yield_port):
     with open(a.yield_port, "w") as fifo:
         fifo.write(str(a.port))
     os.unlink(a.yield_port)
-    while socket.socket().connect_ex(("127.0.0.1", a.port)):
-        time.sleep(0.01)
-    sys.exit("the port is in use")
+    time.sleep(1000)
 Server(("127.0.0.1", a.port), Handler).serve_forever()

@@ -26,7 +26,7 @@ Events whole(std::string_view stream) { return events_of(stream, {stream.size() 
 
 const std::string kStream =
     ": ping\n\ndata: {\"text\":\"\xc3\xa9\"}\n\nevent: x\r\nid: 1\r\ndata:two\r\ndata:  "
-    "lines\r\n\r\ndata\n\ndata: last\n\ndata: cut off";
+    "lines\r\n\r\ndata\r\rdata: last\n\ndata: cut off";
 
 }  // namespace
 
@@ -73,6 +73,13 @@ TEST_CASE("what a server sent is shown cut, and without control characters") {
   CHECK(server::shown("abcd", 3) == "abc...");
 }
 
+TEST_CASE("a byte order mark in front of a stream is no part of its first line") {
+  const std::string mark = "\xef\xbb\xbf";
+  for (const std::size_t part : {1, 2, 3, 4, 100})
+    CHECK(events_of(mark + "data: a\n\ndata: b\n\n", {part}) == Events{"a", "b"});
+  CHECK(events_of(mark.substr(0, 2) + "data: a\n\ndata: b\n\n", {1}) == Events{"b"});
+}
+
 TEST_CASE("what a server answers is kept up to a limit, errors up to a smaller one") {
   const std::string part(std::size_t{1} << 20, 'x');
   server::HttpAnswer page, error;
@@ -108,4 +115,5 @@ TEST_CASE("a metric is the sum of its series, or of those with a label, and NaN 
   CHECK(std::isnan(page.sum("vllm:x_total", "source=\"c\"")));
   CHECK(std::isnan(page.sum("none")));
   CHECK_FALSE(page.has("broken"));
+  CHECK(std::isinf(server::MetricsPage("x NaN\n").sum("x")));
 }

@@ -140,11 +140,10 @@ TEST_CASE("lines that no scheduler writes end the steps, whatever they hold") {
   CHECK_FALSE(text.read().problem.empty());
 }
 
-TEST_CASE(
-    "a line that is no object or too deep ends the steps, and is counted from the beginning") {
-  const std::size_t many = 400'000;
+TEST_CASE("a line that is too long or too deep ends the steps, and is counted from the beginning") {
+  const std::size_t most = std::size_t{1} << 20, many = 400'000;
   for (const std::string& wrong :
-       {std::string(3 * many, 'x'),
+       {std::string(most + 1, 'x'), std::string(3 * most, 'x'),
         "{\"run\":" + std::string(many, '[') + std::string(many, ']') + '}',
         std::string(many, '[') + std::string(many, ']'), std::string("{\"t\":1e999}")}) {
     LogWorld world("false");
@@ -158,6 +157,10 @@ TEST_CASE(
     }
     CHECK(world.read().steps.size() == 1);
   }
+  LogWorld long_line("false");
+  long_line.line(1, kFirst).add("{\"t\":2,\"run\":0,\"wait\":0" + std::string(most - 100, ' ') +
+                                '}');
+  CHECK(long_line.read().idle);
 }
 
 TEST_CASE("a line of an earlier time than the one before it ends the steps") {

@@ -20,7 +20,10 @@ std::vector<Key> rows_of_start() {
           "What the server speaks; openai is what all servers of the OpenAI API have in common "
           "(docs/servers.md).",
           +[](C& config) -> Kind& { return config.server->kind; },
-          {{"vllm", Kind::vllm}, {"llamacpp", Kind::llamacpp}, {"openai", Kind::openai}}),
+          {{"vllm", Kind::vllm},
+           {"sglang", Kind::sglang},
+           {"llamacpp", Kind::llamacpp},
+           {"openai", Kind::openai}}),
       {"server.profile", AnyText{}, no_identity(optional("the server as [server] describes it")),
        kOnServer,
        "Which of the tables [server.profile.NAME] the server is started by; takes the place of "
@@ -55,10 +58,12 @@ std::vector<Key> rows_of_use() {
   return {
       word_row(
           "server.chain", value("recorded"), kOnServer,
-          "What the next turn's prompt continues: the recorded answer, or the one that the server "
-          "generated.",
+          "What the next turn's prompt continues: the recorded answer, the one that the server "
+          "generated, or the recorded one that it was made to generate (llamacpp, vllm).",
           +[](C& config) -> Chain& { return config.server->chain; },
-          {{"recorded", Chain::recorded}, {"generated", Chain::generated}}),
+          {{"recorded", Chain::recorded},
+           {"generated", Chain::generated},
+           {"forced", Chain::forced}}),
       {"server.match", Flag{}, neutral("false"), kOnServer,
        "Gives the server the sizes engine.kv_tokens, block_size, max_num_seqs, "
        "max_num_batched_tokens and max_model_len by flags of its kind behind server.command, and "

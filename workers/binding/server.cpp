@@ -47,8 +47,20 @@ void check_profile_key(const std::string& key, const sweep::Param& param) {
 }
 
 void bind_chain(ParamBinder& in, const server::ServerConfig& config) {
-  const bool generated = in.text("server.chain") == "generated";
-  if (generated && config.kind == server::Kind::openai)
+  const server::Kind kind = config.kind;
+  const std::string chain = in.text("server.chain");
+  const bool is_vllm = kind == server::Kind::vllm;
+  if (chain == "forced" && kind != server::Kind::llamacpp && !is_vllm)
+    in.fail("server.chain", "can be \"forced\" for server.kind \"llamacpp\" and \"vllm\" alone");
+  const auto has_processor = [](const std::string& word) {
+    return word.find("kvsweep_forced") != std::string::npos;
+  };
+  if (chain == "forced" && is_vllm && config.url.empty() &&
+      std::ranges::none_of(config.command, has_processor))
+    in.fail("server.chain",
+            "is \"forced\", which vLLM needs --logits-processors kvsweep_forced:ForcedTokens for, "
+            "and analysis/python in server.env.PYTHONPATH");
+  if (chain == "generated" && kind == server::Kind::openai)
     in.fail("server.chain",
             "must not be \"generated\" for server.kind \"openai\", which sends no "
             "token ids");

@@ -26,6 +26,12 @@ std::vector<SizeFlag> flags_of(Kind kind, const EngineSizes& sizes) {
             {"--max-num-seqs", "", sizes.max_num_seqs},
             {"--max-num-batched-tokens", "", sizes.max_num_batched_tokens},
             {"--max-model-len", "", sizes.max_model_len}};
+  if (kind == Kind::sglang)
+    return {{"--max-total-tokens", "", sizes.kv_tokens},
+            {"--page-size", "", sizes.block_size},
+            {"--max-running-requests", "", sizes.max_num_seqs},
+            {"--chunked-prefill-size", "", sizes.max_num_batched_tokens},
+            {"--context-length", "", sizes.max_model_len}};
   return {{"-kvu", "--kv-unified", {}},
           {"-c", "--ctx-size", sizes.kv_tokens},
           {"-np", "--parallel", sizes.max_num_seqs},
@@ -81,8 +87,9 @@ void bind_match(ParamBinder& in, ExperimentConfig& config) {
   server::ServerConfig& server = *config.server;
   if (!in.boolean("server.match")) return;
   if (server.kind == Kind::openai)
-    in.fail("server.match",
-            "needs server.kind \"vllm\" or \"llamacpp\", whose flags for sizes are known");
+    in.fail(
+        "server.match",
+        "needs server.kind \"vllm\", \"sglang\" or \"llamacpp\", whose flags for sizes are known");
   if (!server.url.empty())
     in.fail("server.match", "has no effect on the server at server.url, which runs already");
   const EngineSizes sizes = bind_sizes(in, config);

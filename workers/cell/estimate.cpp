@@ -45,6 +45,8 @@ bool can_reset(const server::ServerConfig& server) {
     case server::Kind::vllm:
       return server.environment.contains("VLLM_SERVER_DEV_MODE") &&
              has_word(server, "--enable-prompt-tokens-details");
+    case server::Kind::sglang:
+      return true;
     case server::Kind::llamacpp:
       return has_word(server, "--slot-save-path") && has_word(server, "-cram");
     case server::Kind::openai:

@@ -1,10 +1,11 @@
 #include "workers/cell/server_cell.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <map>
+#include <set>
 
 #include "workers/cell/client.hpp"
+#include "workers/cell/server_metrics.hpp"
 #include "workers/cell/server_steps.hpp"
 #include "workers/record/client_recorder.hpp"
 #include "workers/server/streams.hpp"
@@ -21,11 +22,12 @@ class MetricsReader final : public server::HttpHandler {
   /// Counters are told since `before`, a sample from before the load.
   MetricsReader(server::HttpLoop& http, const server::Session& session,
                 const server::ServerSample& before)
-      : http_(http), session_(session), before_(before) {}
+      : http_(http), session_(session), metrics_(before) {}
   ~MetricsReader() override {
     if (asked_) http_.cancel(*asked_);
   }
 
+  void add_load(std::int64_t tokens) { metrics_.add_load(tokens); }
   /// When to call read_if_due() at the latest.
   Nanos due() const { return !session_.has_metrics() || asked_ ? Nanos::max() : due_; }
   void read_if_due(Nanos now) {
@@ -55,50 +57,38 @@ class MetricsReader final : public server::HttpHandler {
       problem_ = page_.problem();
       return;
     }
-    add(session_.dialect().sample(server::MetricsPage(page_.body)), at);
+    rows_.push_back(metrics_.row(session_.dialect().sample(server::MetricsPage(page_.body))));
+    rows_.back().t_s = engine::to_seconds(at);
   }
 
   std::vector<sweep::TelemetryRow> take() { return std::move(rows_); }
   /// What is missing, and why; empty where nothing is.
   std::string problem() const {
-    if (asked_) return "the last sample was not answered within 5 s";
-    return failed_ == 0 ? "" : std::to_string(failed_) + " samples are missing: " + problem_;
+    std::string text = metrics_.left_out();
+    if (!text.empty() && (asked_ || failed_ > 0)) text += "; ";
+    if (asked_) return text + "the last sample was not answered within 5 s";
+    return failed_ == 0 ? text
+                        : text + std::to_string(failed_) + " samples are missing: " + problem_;
   }
-  double forwards() const { return forwards_; }
+  double forwards() const { return metrics_.forwards(); }
 
  private:
   static constexpr Nanos kPeriod = std::chrono::milliseconds(200);
-
-  void add(const server::ServerSample& now, Nanos at) {
-    // Some servers name a counter when they first count.
-    const auto counted = [](double before, double after) {
-      return std::isnan(before) ? after : after - before;
-    };
-    sweep::TelemetryRow& row = rows_.emplace_back();
-    row.t_s = engine::to_seconds(at);
-    row.kv_used_pct = 100 * now.kv_used;
-    row.n_running = now.running;
-    row.n_waiting = now.waiting;
-    row.preemptions = counted(before_.preemptions, now.preemptions);
-    row.cached_tok = counted(before_.cached_tokens, now.cached_tokens);
-    row.host_cached_tok = counted(before_.host_tokens, now.host_tokens);
-    forwards_ = counted(before_.forwards, now.forwards);
-  }
 
   server::HttpLoop& http_;
   const server::Session& session_;
   std::optional<server::HttpLoop::Id> asked_;
   server::HttpAnswer page_;
-  server::ServerSample before_;
-  double forwards_ = sweep::kNotObserved;
+  ServerMetrics metrics_;
   std::vector<sweep::TelemetryRow> rows_;
   Nanos due_{0};
   int failed_ = 0;
   std::string problem_;  // of the last that failed
 };
 
-/// The tokens of jobs whose answers are the server's own. A prompt has them where it holds what the
-/// job's turn before has.
+/// The tokens of jobs whose answers are not the recorded ones throughout: the server's own, or ones
+/// that it can be made to generate. A prompt has them where it holds what the job's turn before
+/// has.
 class OwnChains {
  public:
   explicit OwnChains(const workload::Workload& workload)
@@ -113,8 +103,11 @@ class OwnChains {
     if (reused >= 0) own.resize(std::min(own.size(), static_cast<std::size_t>(reused)));
     const auto fresh = spec.prompt.subspan(std::min(own.size(), spec.prompt.size()));
     own.insert(own.end(), fresh.begin(), fresh.end());
-    own.insert(own.end(), spec.forced.begin(), spec.forced.end());
+    for (const engine::TokenId id : spec.forced) own.push_back(forcible(id));
     return std::span(own).first(spec.prompt.size());
+  }
+  std::span<const engine::TokenId> answer(const engine::RequestSpec& spec) const {
+    return std::span(tokens_[index(spec.job)]).subspan(spec.prompt.size(), spec.forced.size());
   }
   /// Later prompts hold this answer.
   void add(const engine::RequestSpec& spec, const std::vector<engine::TokenId>& answer) {
@@ -127,12 +120,44 @@ class OwnChains {
     }
   }
   void release(engine::JobId job) { tokens_[index(job)] = {}; }
-  /// Tokens whose ids the server did not send: the recorded ones stand in their place.
+  /// Puts ids that the server can be made to generate in place of others, in answers and thereby
+  /// in later prompts.
+  void make_forcible(server::Session& session) {
+    std::set<engine::TokenId> used;
+    std::vector<engine::TokenId> made;
+    for (std::uint32_t job = 0; job < workload_.jobs.size(); ++job)
+      for (std::size_t turn = 0; turn < workload_.jobs[job].turns.size(); ++turn) {
+        const workload::Turn& of = workload_.jobs[job].turns[turn];
+        if (workload_.prompts) workload_.prompts->make(job, static_cast<int>(turn), made);
+        const auto answer = std::span(workload_.prompts ? made : workload_.jobs[job].tokens)
+                                .subspan(static_cast<std::size_t>(of.prompt_tokens),
+                                         static_cast<std::size_t>(of.output_tokens));
+        used.insert(answer.begin(), answer.end());
+      }
+    const std::vector<engine::TokenId> can = session.forcible({used.begin(), used.end()});
+    if (can.empty() && !used.empty())
+      throw server::ServerFailed(
+          "server.chain \"forced\": the server cannot be made to generate "
+          "any token of the recorded answers");
+    const std::set<engine::TokenId> good(can.begin(), can.end());
+    for (const engine::TokenId id : used)
+      if (!good.contains(id)) instead_[id] = can[id % can.size()];
+  }
+  /// Tokens whose ids the server did not send, or cannot be made to generate: others stand in their
+  /// place.
   int replaced() const { return replaced_; }
 
  private:
+  engine::TokenId forcible(engine::TokenId id) {
+    const auto found = instead_.find(id);
+    if (found == instead_.end()) return id;
+    ++replaced_;
+    return found->second;
+  }
+
   const workload::Workload& workload_;
   std::vector<std::vector<engine::TokenId>> tokens_;  // by job, of its last turn
+  std::map<engine::TokenId, engine::TokenId> instead_;
   int replaced_ = 0;
 };
 
@@ -149,7 +174,10 @@ class ServerCell {
         client_(load.workload, load.arrivals, config.workload.arrivals.most_live,
                 config.engine.kv.block_size, TokenUse::read,
                 [this](const engine::RequestSpec& spec) { send(spec); }) {
-    if (config.server->chain == server::Chain::generated) chains_.emplace(load.workload);
+    if (config.server->chain == server::Chain::recorded) return;
+    forced_ = config.server->chain == server::Chain::forced;
+    chains_.emplace(load.workload);
+    if (forced_) chains_->make_forcible(session);
   }
 
   void play() {
@@ -200,10 +228,14 @@ class ServerCell {
     result.figures.push_back({"chain_replaced_tok", static_cast<double>(replaced), "tokens", true});
     if (replaced == 0) return;
     const std::string tokens = std::to_string(replaced);
-    result.notes.push_back({"server_chain",
-                            "the server did not send the ids of " + tokens +
-                                " generated tokens; recorded ids stand in their place",
-                            true});
+    result.notes.push_back(
+        {"server_chain",
+         forced_ ? "the server cannot be made to generate " + tokens +
+                       " tokens of the recorded answers; others stand in their place, in later "
+                       "prompts too"
+                 : "the server did not send the ids of " + tokens +
+                       " generated tokens; recorded ids stand in their place",
+         true});
   }
 
   /// The last lines come when the server has seen that no request is left.
@@ -239,6 +271,8 @@ class ServerCell {
     call.gap_s = engine::to_seconds(job.turns[static_cast<std::size_t>(spec.turn)].gap);
     call.max_tokens = spec.max_tokens;
     call.prompt = chains_ ? chains_->prompt(spec) : spec.prompt;
+    if (forced_) call.forced = chains_->answer(spec);
+    metrics_.add_load(std::int64_t{call.max_tokens} + std::ssize(call.prompt));
     const std::uint64_t tag = ++last_tag_;
     running_.emplace(tag, spec);
     streams_.start(call, tag, clock_.now());
@@ -248,14 +282,26 @@ class ServerCell {
     const auto found = running_.find(turn.tag);
     const engine::RequestSpec spec = found->second;
     running_.erase(found);
-    if (chains_) chains_->add(spec, turn.answer.ids);
+    if (forced_) require_forced(spec, turn.answer.ids);
+    if (chains_ && !forced_) chains_->add(spec, turn.answer.ids);
     if (chains_ && spec.last_turn) chains_->release(spec.job);
     const server::Answer& answer = turn.answer;
     recorder_.add({spec, turn.sent, turn.first_token, turn.last_token,
                    static_cast<int>(spec.prompt.size()), answer.tokens, turn.tokens_at_first,
-                   answer.cached_tokens});
+                   answer.cached_tokens, answer.host_tokens, answer.preemptions});
     ++ended_;
     client_.on_finished(spec, turn.last_token);
+  }
+
+  void require_forced(const engine::RequestSpec& spec,
+                      const std::vector<engine::TokenId>& ids) const {
+    const auto wanted = chains_->answer(spec);
+    for (std::size_t i = 0; i < std::min(ids.size(), wanted.size()); ++i)
+      if (ids[i] != server::kUnknownToken && ids[i] != wanted[i])
+        throw server::TurnFailed("server.chain \"forced\": the server generated token " +
+                                     std::to_string(ids[i]) + ", and " + std::to_string(wanted[i]) +
+                                     " was demanded",
+                                 static_cast<int>(i));
   }
 
   void report(bool serving) {
@@ -275,6 +321,7 @@ class ServerCell {
   MetricsReader metrics_;
   ClientRecorder recorder_;
   std::optional<OwnChains> chains_;
+  bool forced_ = false;  // chains_ are demanded of the server
   Client client_;
   std::map<std::uint64_t, engine::RequestSpec> running_;  // by tag
   std::map<engine::JobId, int> arrivals_;                 // a job's place in order of arrival

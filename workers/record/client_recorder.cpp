@@ -17,10 +17,14 @@ void ClientRecorder::add(const SeenTurn& seen) {
   row.t_finish_s = to_seconds(seen.last_token);
   row.prompt_tok = seen.prompt_tokens;
   row.output_tok = seen.output_tokens;
-  row.cached_gpu_tok = seen.cached_tokens.value_or(0);
+  row.cached_host_tok = seen.host_tokens.value_or(0);
+  row.cached_gpu_tok = seen.cached_tokens.value_or(0) - row.cached_host_tok;
   if (seen.cached_tokens)
     row.recomputed_tok = std::max(0, spec.computed_by_earlier_turns - *seen.cached_tokens);
+  row.preemptions = seen.preemptions.value_or(0);
   saw_cached_ = saw_cached_ && seen.cached_tokens.has_value();
+  saw_host_ = saw_host_ && seen.host_tokens.has_value();
+  saw_preemptions_ = saw_preemptions_ && seen.preemptions.has_value();
   turns_.add(spec, std::move(row), seen.tokens_at_first);
 }
 
@@ -40,16 +44,19 @@ sweep::CellResult ClientRecorder::take(std::span<const double> token_gaps_s,
   figures.add_throughput(result);
   constexpr double kNone = sweep::kNotObserved;
   const double prompt = sum<std::int32_t>(turns, "prompt_tok"),
-               cached = sum<std::int32_t>(turns, "cached_gpu_tok");
-  figures.add("prefix_hit_rate", saw_cached_ ? cached / prompt : kNone, "");
-  figures.add("host_hit_rate", kNone, "");
-  figures.add("gpu_hit_tok", saw_cached_ ? cached : kNone, "tok");
-  figures.add("host_hit_tok", kNone, "tok");
+               on_gpu = sum<std::int32_t>(turns, "cached_gpu_tok"),
+               on_host = sum<std::int32_t>(turns, "cached_host_tok");
+  figures.add("prefix_hit_rate", saw_cached_ ? on_gpu / prompt : kNone, "");
+  figures.add("host_hit_rate", saw_host_ ? on_host / prompt : kNone, "");
+  figures.add("gpu_hit_tok", saw_cached_ ? on_gpu : kNone, "tok");
+  figures.add("host_hit_tok", saw_host_ ? on_host : kNone, "tok");
   figures.add("recomputed_tok", saw_cached_ ? sum<std::int32_t>(turns, "recomputed_tok") : kNone,
               "tok");
+  double preemptions = saw_preemptions_ ? sum<std::int32_t>(turns, "preemptions") : kNone;
   double running = kNone;
   for (const sweep::TelemetryRow& row : samples) running = std::fmax(running, row.n_running);
-  figures.add("preemptions", samples.empty() ? kNone : samples.back().preemptions, "");
+  if (!samples.empty() && std::isnan(preemptions)) preemptions = samples.back().preemptions;
+  figures.add("preemptions", preemptions, "");
   figures.add("running_peak", running, "");
   figures.add_observed("itl", {token_gaps_s.begin(), token_gaps_s.end()});
   figures.add_distribution("client_late", turns.values<double>("late_s"));

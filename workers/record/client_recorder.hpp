@@ -16,6 +16,8 @@ struct SeenTurn {
   int prompt_tokens = 0, output_tokens = 0;
   double tokens_at_first = 1;        // of the output, with its first token
   std::optional<int> cached_tokens;  // of the prompt, in all caches
+  std::optional<int> host_tokens;    // those of them from host memory
+  std::optional<int> preemptions;
 };
 
 /// Converts what a client saw into the tables of a cell. What happens inside of a server, its steps
@@ -31,7 +33,7 @@ class ClientRecorder {
 
  private:
   TurnTables turns_;
-  bool saw_cached_ = true;  // in every turn
+  bool saw_cached_ = true, saw_host_ = true, saw_preemptions_ = true;  // in every turn
 };
 
 }  // namespace worker

@@ -10,32 +10,50 @@ constexpr int kEventsOfAToken = 16;  // the most: bytes of characters, one by on
 }  // namespace
 
 bool Arrivals::add(const Answer& answer, engine::Nanos at) {
-  const Event event{at, answer.tokens - tokens_, answer.texts > texts_};
-  const bool brought = event.tokens > 0 || event.has_text;
-  const bool may_be_token = answer.blanks > blanks_ && answer.blanks <= wanted_;
+  if (answer.texts > 0 && seen_[kText] == 0) {
+    std::erase_if(events_,
+                  [](const Event& each) { return each.kind == kBlank && each.tokens == 0; });
+    early_ = seen_[kBlank];
+    seen_[kBlank] = 0;
+  }
+  const std::array<int, 3> seen = {answer.texts, answer.blanks - early_, answer.blank_ends};
+  Event event{at, answer.tokens - tokens_, kNoChoice};
+  for (const Kind kind : {kText, kBlank, kBlankEnd})
+    if (seen[kind] != seen_[kind]) event.kind = kind;
   tokens_ = answer.tokens;
-  texts_ = answer.texts;
-  blanks_ = answer.blanks;
+  seen_ = seen;
+  const bool brought = event.tokens > 0 || event.kind == kText;
+  const bool may_be_token = event.kind != kNoChoice && seen_[event.kind] <= wanted_;
   if ((brought && !too_many()) || may_be_token) events_.push_back(event);
   return brought;
 }
 
-bool Arrivals::too_many() const { return tokens_ > wanted_ || texts_ / kEventsOfAToken > wanted_; }
+bool Arrivals::too_many() const {
+  return tokens_ > wanted_ || seen_[kText] / kEventsOfAToken > wanted_;
+}
 
-bool Arrivals::is_counted() const {
+bool Arrivals::each_text_is_counted() const {
   return tokens_ > 0 && std::ranges::none_of(events_, [](const Event& event) {
-           return event.has_text && event.tokens == 0;
+           return event.kind == kText && event.tokens == 0;
          });
+}
+
+Arrivals::Kind Arrivals::kind_that_fits() const {
+  int events = 0;
+  for (const Kind kind : {kText, kBlank, kBlankEnd})
+    if ((events += seen_[kind]) == wanted_) return kind;
+  return kNoChoice;
 }
 
 int Arrivals::length(const Answer& answer) const {
   if (answer.reported_tokens) return *answer.reported_tokens;
-  if (is_counted()) return tokens_;
-  return answer.finish_reason == "length" && bringing() > 0 ? wanted_ : bringing();
+  if (each_text_is_counted()) return tokens_;
+  const bool full = answer.finish_reason == "length" && seen_[kText] > 0;
+  return full || kind_that_fits() != kNoChoice ? wanted_ : seen_[kText];
 }
 
 TokenTimes Arrivals::settle(const Answer& answer) const {
-  const bool counted = is_counted();
+  const bool counted = each_text_is_counted();
   if (counted && !answer.ids.empty() && answer.reported_tokens.value_or(tokens_) != tokens_)
     throw BadAnswer("it reports " + std::to_string(*answer.reported_tokens) +
                     " tokens, and ids of " + std::to_string(tokens_) + " came");
@@ -45,13 +63,16 @@ TokenTimes Arrivals::settle(const Answer& answer) const {
                     (answer.finish_reason.empty() ? "not given" : answer.finish_reason) + ')' +
                     (events_.empty() ? "; no event of its stream brought one" : ""));
   const bool exact = counted && tokens_ == wanted_;
+  const Kind last = kind_that_fits();
+  const bool fits = last != kNoChoice;
+  const Kind most = fits ? last : seen_[kText] > 0 ? kText : kNoChoice;
   const auto holds_tokens = [&](const Event& event) {
-    return exact ? event.tokens > 0 : event.has_text || texts_ == 0;
+    return exact ? event.tokens > 0 : event.kind <= most;
   };
   const auto events = std::ranges::count_if(events_, holds_tokens);
-  const double each = wanted_ / static_cast<double>(events);
+  const double each = fits ? 1 : wanted_ / static_cast<double>(events);
   TokenTimes times;
-  times.told_apart = exact || events == wanted_;
+  times.told_apart = exact || fits;
   for (const Event& event : events_) {
     if (!holds_tokens(event)) continue;
     const double tokens = exact ? event.tokens : each;

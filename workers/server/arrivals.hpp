@@ -1,4 +1,5 @@
 #pragma once
+#include <array>
 #include <vector>
 
 #include "workers/server/dialect/dialect.hpp"
@@ -15,8 +16,7 @@ struct TokenTimes {
 };
 
 /// The events of an answer that may hold tokens. Times are those of events that came; how many
-/// tokens there are is the server's count, which it may tell at the end alone. Where events do not
-/// tell what they bring, those with text bring the tokens, or all where none has a text.
+/// tokens there are is the server's count, which it may tell at the end alone.
 class Arrivals {
  public:
   explicit Arrivals(int wanted) : wanted_(wanted) {}
@@ -30,21 +30,23 @@ class Arrivals {
   TokenTimes settle(const Answer& answer) const;
 
  private:
+  enum Kind : std::uint8_t { kText, kBlank, kBlankEnd, kNoChoice };
   struct Event {
     engine::Nanos at;
     int tokens;  // 0: not told
-    bool has_text;
+    Kind kind;
   };
-  /// Every event with text tells its tokens.
-  bool is_counted() const;
-  /// Events that bring the tokens, where they do not tell how many.
-  int bringing() const { return texts_ > 0 ? texts_ : blanks_; }
+  bool each_text_is_counted() const;
   /// The tokens that the answer has.
   int length(const Answer& answer) const;
+  /// The kind up to which as many events came as tokens are wanted; kNoChoice: there is none.
+  Kind kind_that_fits() const;
 
   int wanted_;
   std::vector<Event> events_;
-  int tokens_ = 0, texts_ = 0, blanks_ = 0;  // so far, as in Answer
+  int tokens_ = 0;
+  std::array<int, 3> seen_{};  // events of each kind
+  int early_ = 0;              // without text, before the first with text: no tokens
 };
 
 }  // namespace server

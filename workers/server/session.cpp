@@ -123,7 +123,7 @@ Session::Session(const ServerConfig& config, const Place& place)
     require_alive(kUntilItsEndIsKnown);
     throw ServerFailed(with_log(std::string("the server: ") + error.what()));
   }
-  require_alive();  // no other process answered in its place
+  require_alive();  // and no other process answered in its place
 }
 
 void Session::launch() {
@@ -169,7 +169,8 @@ void Session::wait_until_ready() {
 bool Session::moved_to_another_port() {
   constexpr int kMostLaunches = 3;
   if (!process_ || launches_ == kMostLaunches) return false;
-  if (!process_->ended() || is_free(port_)) return false;
+  const bool lost = process_->ended() && !is_free(port_);
+  if (!lost && !process_->other_listener(port_)) return false;
   process_.reset();
   launch();
   return true;
@@ -245,22 +246,65 @@ Answer Session::ask(int tokens, std::uint64_t seed) {
   call.last = true;
   call.max_tokens = kOutput;
   call.prompt = prompt;
+  try {
+    return answer_of(call);
+  } catch (const TurnFailed& failed) {
+    throw BadAnswer(dialect_->turn_path() + ": " + failed.what());
+  }
+}
+
+Answer Session::answer_of(const TurnCall& call) {
   constexpr Nanos kBetweenLooks = std::chrono::milliseconds(100);
   TurnStreams streams(http_, *dialect_, config_, url_);
   streams.start(call, 0, clock_.now(), kLongestControl);  // it may wait for a compilation
-  try {
-    while (true) {
-      http_.run_until(clock_.now() + kBetweenLooks);
-      if (place_.stop.stop_requested()) throw StartAbandoned();
-      const std::vector<EndedTurn> ended = streams.take_ended();
-      if (!ended.empty()) {
-        http_.run_until(clock_.now() + kBetweenLooks);  // the connection may end by itself
-        return ended.front().answer;
-      }
-      streams.check_silence(clock_.now());
+  while (true) {
+    http_.run_until(clock_.now() + kBetweenLooks);
+    if (place_.stop.stop_requested()) throw StartAbandoned();
+    const std::vector<EndedTurn> ended = streams.take_ended();
+    if (!ended.empty()) {
+      http_.run_until(clock_.now() + kBetweenLooks);  // the connection may end by itself
+      return ended.front().answer;
     }
+    streams.check_silence(clock_.now());
+  }
+}
+
+std::vector<engine::TokenId> Session::forcible(const std::vector<engine::TokenId>& ids) {
+  if (dialect_->forces_every_token()) return ids;
+  constexpr std::size_t kMostAtOnce = 256;
+  std::vector<engine::TokenId> untried, can;
+  for (const engine::TokenId id : ids)
+    if (!forcible_.contains(id)) untried.push_back(id);
+  for (std::size_t at = 0; at < untried.size();) {
+    const auto some = std::span(untried).subspan(at, std::min(kMostAtOnce, untried.size() - at));
+    const std::size_t good = forced_until(some);
+    for (const engine::TokenId id : some.first(good)) forcible_[id] = true;
+    at += good;
+    if (good < some.size()) forcible_[untried[at++]] = false;
+  }
+  for (const engine::TokenId id : ids)
+    if (forcible_.at(id)) can.push_back(id);
+  return can;
+}
+
+std::size_t Session::forced_until(std::span<const engine::TokenId> ids) {
+  const auto prompt = made_prompt(1, ++probes_, config_.vocabulary);
+  TurnCall call;
+  call.job_id = "kvsweep-forced-" + std::to_string(probes_);
+  call.max_tokens = static_cast<int>(ids.size());
+  call.prompt = prompt;
+  call.forced = ids;
+  try {
+    answer_of(call);
+    return ids.size();
   } catch (const TurnFailed& failed) {
-    throw BadAnswer(dialect_->turn_path() + ": " + failed.what());
+    const bool one_cannot = std::string_view(failed.what()).find("grammar") != std::string::npos &&
+                            failed.tokens < call.max_tokens;
+    if (one_cannot) return static_cast<std::size_t>(failed.tokens);
+    throw ServerFailed(
+        with_log("server.chain \"forced\": the server cannot be asked which tokens "
+                 "it can be made to generate: " +
+                 std::string(failed.what())));
   }
 }
 

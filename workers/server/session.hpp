@@ -1,4 +1,5 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -46,6 +47,8 @@ class Session {
   bool is_for(const ServerConfig& config) const { return config.start() == config_.start(); }
   /// Empties its caches before a cell; false where only a restart does. Throws StartAbandoned.
   bool empty_caches(Reset how, const std::stop_token& stop = {});
+  /// Those of the ids, which differ, that the server can be made to generate (Chain::forced).
+  std::vector<engine::TokenId> forcible(const std::vector<engine::TokenId>& ids);
   bool owned() const { return process_.has_value(); }
   const std::string& url() const { return url_; }
   const Dialect& dialect() const { return *dialect_; }
@@ -80,6 +83,10 @@ class Session {
   void warm_up();
   /// The answer to a prompt of its own, `tokens` long.
   Answer ask(int tokens, std::uint64_t seed);
+  /// Throws TurnFailed.
+  Answer answer_of(const TurnCall& call);
+  /// How many of the ids it generates, in their order, until one that it cannot.
+  std::size_t forced_until(std::span<const engine::TokenId> ids);
 
   ServerConfig config_;
   Place place_;
@@ -94,6 +101,7 @@ class Session {
   ServerFacts facts_;
   bool has_metrics_ = false;
   std::uint64_t probes_ = 0;
+  std::map<engine::TokenId, bool> forcible_;  // ids that have been tried
 };
 
 }  // namespace server

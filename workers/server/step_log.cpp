@@ -4,6 +4,7 @@
 #include <fstream>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <stdexcept>
 #include <unordered_map>
 #include <utility>
@@ -48,7 +49,7 @@ const json& list_at(const json& line, const char* name) {
   return *found;
 }
 
-/// Lines of a file.
+/// Lines of a file, however long they are.
 class Lines {
  public:
   explicit Lines(std::istream& file) : file_(file) {}
@@ -57,21 +58,26 @@ class Lines {
     file_.seekg(position);
     end_ = position;
   }
-  /// Whether there is one more. Throws std::invalid_argument for one without an end.
-  bool next() {
-    begin_ = end_;
-    if (!std::getline(file_, line_)) return false;
-    if (file_.eof()) throw std::invalid_argument("it is cut off");
-    end_ += static_cast<std::int64_t>(line_.size()) + 1;
-    return true;
+  /// The next one, without its end; nothing behind the last. Throws std::invalid_argument for one
+  /// that is too long or has no end.
+  std::optional<std::string_view> next() {
+    file_.getline(buffer_.data(), static_cast<std::streamsize>(buffer_.size()));
+    const auto read = static_cast<std::size_t>(file_.gcount());
+    begin_ = std::exchange(end_, end_ + static_cast<std::int64_t>(read));
+    const bool has_end = !file_.fail() && !file_.eof();
+    line_ = {buffer_.data(), has_end ? read - 1 : read};
+    if (read > 0 && !has_end)
+      throw std::invalid_argument(file_.eof() ? "it is cut off" : "it is too long");
+    return read > 0 ? std::optional(line_) : std::nullopt;
   }
-  /// The last one, without its end, also where it was refused, and its position.
-  const std::string& line() const { return line_; }
+  /// The last one, also where it was refused, and its position.
+  std::string_view last() const { return line_; }
   std::int64_t begin() const { return begin_; }
 
  private:
   std::istream& file_;
-  std::string line_;
+  std::vector<char> buffer_ = std::vector<char>(kLongestLine + 2);
+  std::string_view line_;
   std::int64_t begin_ = 0, end_ = 0;
 };
 
@@ -198,8 +204,9 @@ class Follower {
 
 /// The first line says what the others are.
 void take_head(Lines& lines, StepLog& log) {
-  if (!lines.next()) throw std::invalid_argument("it is empty, or is not there");
-  const json head = object_of(lines.line(), "it");
+  const auto first = lines.next();
+  if (!first) throw std::invalid_argument("it is empty, or is not there");
+  const json head = object_of(*first, "it");
   const json version = head.value("kvsweep_steps", json());
   if (version != kVersion)
     throw std::invalid_argument("it is of version " + shown(version.dump(), 20) +
@@ -237,10 +244,10 @@ StepLog read_step_log(const std::string& path, std::int64_t from, double since_s
   if (from > 0) lines.go_to(from);
   Follower follow(log, since_s);
   try {
-    while (lines.next()) follow.take(object_of(lines.line(), "it"));
+    while (const auto line = lines.next()) follow.take(object_of(*line, "it"));
   } catch (const std::exception& error) {  // of JSON, or of what stands there
     log.problem = "line " + std::to_string(line_number(path, lines.begin())) +
-                  " is not as expected (" + error.what() + "): " + shown(lines.line(), kMostShown);
+                  " is not as expected (" + error.what() + "): " + shown(lines.last(), kMostShown);
   }
   if (!log.problem.empty()) log.idle = false;
   follow.end();

@@ -11,11 +11,11 @@
 
 namespace server {
 
-enum class Kind : std::uint8_t { openai, vllm, llamacpp };
+enum class Kind : std::uint8_t { openai, vllm, sglang, llamacpp };
 
-/// What the prompt of a turn continues: the recorded answers of earlier turns, or those that the
-/// server generated.
-enum class Chain : std::uint8_t { recorded, generated };
+/// What the prompt of a turn continues: the recorded answers of earlier turns, those that the
+/// server generated, or recorded answers that the server was made to generate.
+enum class Chain : std::uint8_t { recorded, generated, forced };
 
 /// What happens to a server's caches between cells.
 enum class Reset : std::uint8_t {

@@ -25,6 +25,7 @@ struct TurnCall {
   double gap_s = 0;    // until the next turn
   int max_tokens = 1;  // exactly so many are wanted
   std::span<const engine::TokenId> prompt;
+  std::span<const engine::TokenId> forced;  // empty: the server samples
 };
 
 /// Stands for the id of a token that the server did not send.
@@ -34,10 +35,14 @@ inline constexpr engine::TokenId kUnknownToken = std::numeric_limits<engine::Tok
 struct Answer {
   int tokens = 0;                      // that came, as far as events tell how many they bring
   int texts = 0, blanks = 0;           // events with text, and without
+  int blank_ends = 0;                  // those without text that say why the answer ends
   std::vector<engine::TokenId> ids;    // of the tokens, where the server sends them
   std::optional<int> reported_tokens;  // the server's count at the end
   std::optional<int> prompt_tokens;
+  std::optional<int> total_tokens;   // of prompt and answer
   std::optional<int> cached_tokens;  // prompt tokens found in its caches
+  std::optional<int> host_tokens;    // those of them that came from host memory
+  std::optional<int> preemptions;
   std::string finish_reason;
   bool closed = false;  // the last event has come
 };
@@ -77,6 +82,8 @@ class Dialect {
   void take(std::string_view data, Answer& answer) const;
   /// What ends a stream, for people.
   virtual std::string closing() const { return "[DONE]"; }
+  /// Whether each token of a vocabulary can be demanded (TurnCall::forced).
+  virtual bool forces_every_token() const { return true; }
   virtual std::string health_path() const { return "/health"; }
   /// Throws BadAnswer when a route that this kind of server has does not answer.
   ServerFacts facts(const Fetch& fetch, const ServerConfig& config) const;

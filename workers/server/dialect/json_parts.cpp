@@ -62,6 +62,12 @@ std::optional<int> whole_number(const json& value) {
   return fits ? std::optional(static_cast<int>(number)) : std::nullopt;
 }
 
+/// Whether the value of "error" reports one: some servers send the key with every event.
+bool says_something(const json& object, const char* key) {
+  const json value = object.value(key, json());
+  return !value.empty() && value != json(false) && value != json(0) && value != json("");
+}
+
 }  // namespace
 
 void Dialect::take(std::string_view data, Answer& answer) const {
@@ -92,16 +98,16 @@ json object_of(std::string_view text, const std::string& what) {
   return value;
 }
 
-/// vLLM reports errors as {"error": {...}} or {"object": "error", ...}; some servers send the key
-/// with every event.
 void refuse_error(const json& object) {
-  const json error = object.value("error", json());
-  const bool whole = object.value("object", json()) == "error";
-  if (whole || (!error.empty() && error != json("")))
-    throw BadAnswer("it reports an error: " + shown((whole ? object : error).dump()));
-  if (const json reason = object.value("finish_reason", json());
-      reason == "error" || reason == "abort")
-    throw BadAnswer("it reports an error: " + shown(object.dump()));
+  const bool is_event = object.contains("choices") || object.contains("usage");
+  const json reason = object.value("finish_reason", json());
+  const bool is_error =
+      object.value("object", json()) == "error" || object.value("type", json()) == "error" ||
+      reason == "error" || reason == "abort" ||
+      (!is_event && (says_something(object, "detail") || says_something(object, "errors") ||
+                     object.value("message", json()).is_string()));
+  if (says_something(object, "error") || is_error)
+    throw BadAnswer("it reports an error: " + shown((is_error ? object : object["error"]).dump()));
 }
 
 json event_of(std::string_view data) {
@@ -149,6 +155,13 @@ std::string contradiction(const Answer& answer, int sent) {
            " were sent: it " + (prompt < sent ? "truncated" : "added to") + " the prompt";
   if (const int cached = answer.cached_tokens.value_or(0); cached > sent)
     return "it reports " + number(cached) + " cached tokens of a prompt of " + number(sent);
+  const int sum = sent + answer.reported_tokens.value_or(answer.tokens);
+  if (answer.total_tokens.value_or(sum) != sum)
+    return "it reports " + number(*answer.total_tokens) + " tokens in all, and " + number(sum) +
+           " of prompt and answer";
+  if (answer.preemptions.value_or(0) > sum)
+    return "it reports " + number(*answer.preemptions) + " preemptions of a turn of " +
+           number(sum) + " tokens";
   return {};
 }
 

@@ -8,6 +8,7 @@ namespace server {
 
 std::unique_ptr<Dialect> make_openai();
 std::unique_ptr<Dialect> make_vllm();
+std::unique_ptr<Dialect> make_sglang();
 std::unique_ptr<Dialect> make_llamacpp();
 
 }  // namespace server

@@ -9,6 +9,13 @@ namespace {
 
 using nlohmann::json;
 
+/// A grammar that allows these tokens and nothing else.
+std::string grammar_of(std::span<const engine::TokenId> ids) {
+  std::string rule = "root ::=";
+  for (const engine::TokenId id : ids) rule += " <[" + std::to_string(id) + "]>";
+  return rule;
+}
+
 bool has_word(const ServerConfig& config, std::string_view one, std::string_view other) {
   return std::ranges::any_of(config.command,
                              [&](const std::string& word) { return word == one || word == other; });
@@ -40,10 +47,14 @@ class LlamaCpp final : public Dialect {
     // Of the last event, which would otherwise repeat the prompt as text.
     body["response_fields"] = {"stop", "stop_type", "tokens_predicted", "tokens_evaluated",
                                "timings"};
+    if (!turn.forced.empty()) body["grammar"] = grammar_of(turn.forced);
     return body_with(std::move(body), turn, config, "prompt");
   }
 
   std::string closing() const override { return "event with stop_type"; }
+
+  /// Its grammars let no token through that stands for part of a character or ends a text.
+  bool forces_every_token() const override { return false; }
 
   /// The stream ends with an event of its own and without [DONE].
   void take_event(std::string_view data, Answer& answer) const override {

@@ -1,5 +1,7 @@
 // The OpenAI completions API, and vLLM's extensions of it.
+#include <algorithm>
 #include <charconv>
+#include <limits>
 #include <system_error>
 
 #include "workers/server/dialect/json_parts.hpp"
@@ -58,6 +60,7 @@ class OpenAi : public Dialect {
     if (!choice.is_object())
       throw BadAnswer("an event of its stream has a choice that is no object");
     refuse_error(choice);
+    refuse_chat(choice);
     const json reason = choice.value("finish_reason", json()), text = choice.value("text", json());
     if (reason.is_string()) answer.finish_reason = reason;
     if (!take_ids(choice, answer) && count && answer.ids.empty())
@@ -65,20 +68,58 @@ class OpenAi : public Dialect {
     if (text.is_string() && !text.get_ref<const std::string&>().empty())
       ++answer.texts;
     else if (choice.contains("text"))
-      answer.blanks += reason.is_string() ? 0 : 1;  // the last may only say why the answer ends
+      ++(reason.is_string() ? answer.blank_ends : answer.blanks);
+  }
+
+  /// A chunk of /v1/chat/completions in place of one of /v1/completions.
+  static void refuse_chat(const json& choice) {
+    const json delta = choice.value("delta", json::object());
+    const bool has_content = std::ranges::any_of(delta.items(), [](const auto& each) {
+      return each.key() != "role" && !each.value().empty();
+    });
+    if (!choice.contains("text") && (has_content || choice.contains("message")))
+      throw BadAnswer(
+          "it answers as /v1/chat/completions does, without the \"text\" of "
+          "/v1/completions: " +
+          shown(choice.dump()));
   }
 
   static void take_usage(const json& usage, Answer& answer) {
     if (!usage.is_object()) return;
     const json details = usage.value("prompt_tokens_details", json());
+    const auto most = std::int64_t{number_at(usage, "prompt_tokens").value_or(kNoLimit)} +
+                      number_at(usage, "completion_tokens").value_or(kNoLimit);
+    refuse_impossible(usage, most);
     take(answer.prompt_tokens, count_at(usage, "prompt_tokens"));
     take(answer.reported_tokens, count_at(usage, "completion_tokens"));
+    take(answer.total_tokens, count_at(usage, "total_tokens"));
     take(answer.cached_tokens, count_at(details, "cached_tokens"));
   }
   static void take(std::optional<int>& kept, std::optional<int> given) {
     if (given) kept = given;
   }
+
+  /// Counts of tokens, also those of details, are none above `most`, all of the prompt and of the
+  /// answer. The total is checked at the end: some servers send that of the end from the start on.
+  static void refuse_impossible(const json& counts, std::int64_t most) {
+    for (const auto& [key, value] : counts.items()) {
+      if (value.is_object()) refuse_impossible(value, most);
+      if (!key.ends_with("_tokens") || count_at(counts, key.c_str()).value_or(0) <= most) continue;
+      if (key != "total_tokens" && key != "cached_tokens")
+        throw BadAnswer("it reports " + key + " as " + value.dump() +
+                        ", more than prompt and answer have");
+    }
+  }
+
+  static constexpr int kNoLimit = std::numeric_limits<int>::max();
 };
+
+/// As analysis/python/kvsweep_forced.py reads them, which runs within the server.
+std::string words_of(std::span<const engine::TokenId> ids) {
+  std::string words;
+  for (const engine::TokenId id : ids) words += (words.empty() ? "" : " ") + std::to_string(id);
+  return words;
+}
 
 std::optional<std::int64_t> number_in(const std::string& text) {
   std::int64_t number = 0;
@@ -151,6 +192,7 @@ class Vllm final : public OpenAi {
     json body = OpenAi::fields_of(turn, config);
     body["min_tokens"] = turn.max_tokens;
     body["return_token_ids"] = true;
+    if (!turn.forced.empty()) body["vllm_xargs"]["kvsweep_forced"] = words_of(turn.forced);
     body["request_id"] = turn.job_id + "-t" + std::to_string(turn.turn);
     return body;
   }

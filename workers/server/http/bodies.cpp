@@ -1,10 +1,18 @@
 #include "workers/server/http/bodies.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdlib>
 #include <limits>
+#include <utility>
 
 namespace server {
+
+namespace {
+
+constexpr std::string_view kMark = "\xef\xbb\xbf";
+
+}  // namespace
 
 std::string shown(std::string_view text, std::size_t most) {
   constexpr char kHex[] = "0123456789abcdef";
@@ -24,7 +32,23 @@ std::string shown(std::string_view text, std::size_t most) {
 }
 
 void SseParser::feed(std::string_view bytes, const OnData& on_data) {
-  for (std::size_t end; (end = bytes.find('\n')) != bytes.npos; bytes.remove_prefix(end + 1)) {
+  // A byte order mark before the first line is no part of it.
+  for (; mark_ < kMark.size() && !bytes.empty(); bytes.remove_prefix(1)) {
+    if (bytes.front() != kMark[mark_]) {
+      line_ = kMark.substr(0, std::exchange(mark_, kMark.size()));
+      break;
+    }
+    ++mark_;
+  }
+  while (!bytes.empty()) {
+    if (after_cr_ && bytes.front() == '\n') bytes.remove_prefix(1);
+    after_cr_ = false;
+    const std::size_t end = bytes.find_first_of("\r\n");
+    if (end == std::string_view::npos) {
+      line_ += bytes;
+      break;
+    }
+    after_cr_ = bytes[end] == '\r';
     if (line_.empty()) {
       end_line(bytes.substr(0, end), on_data);
     } else {
@@ -32,14 +56,13 @@ void SseParser::feed(std::string_view bytes, const OnData& on_data) {
       end_line(line_, on_data);
       line_.clear();
     }
+    bytes.remove_prefix(end + 1);
   }
-  line_ += bytes;
   if (line_.size() + data_.size() > kMostEventBytes)
     throw BadAnswer("an event of its stream is longer than 16 MiB");
 }
 
 void SseParser::end_line(std::string_view line, const OnData& on_data) {
-  if (line.ends_with('\r')) line.remove_suffix(1);
   if (line.empty()) {
     if (is_error_) throw BadAnswer("it reports an error: " + shown(data_));
     if (has_data_) on_data(data_);
@@ -78,12 +101,13 @@ MetricsPage::MetricsPage(std::string_view text) {
 }
 
 double MetricsPage::sum(const std::string& name, std::string_view label) const {
+  constexpr double kNoNumber = std::numeric_limits<double>::infinity();
   double sum = 0;
   bool found = false;
   if (const auto metric = series_.find(name); metric != series_.end()) {
     for (const auto& [labels, value] : metric->second) {
       if (labels.find(label) == std::string::npos) continue;
-      sum += value;
+      sum += std::isnan(value) ? kNoNumber : value;
       found = true;
     }
   }

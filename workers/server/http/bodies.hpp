@@ -17,7 +17,7 @@ struct BadAnswer : std::runtime_error {
 std::string shown(std::string_view text, std::size_t most = 300);
 
 /// Splits a stream of server-sent events into their data, however the bytes arrive: lines end with
-/// LF or CR LF, the "data" lines of an event are joined with LF, an empty line ends the event.
+/// LF, CR LF or CR, the "data" lines of an event are joined with LF, an empty line ends the event.
 /// Comments and other fields are skipped, and so is an event that the end of the stream cuts off.
 /// An event of the type "error" is the server's report of one.
 class SseParser {
@@ -37,6 +37,8 @@ class SseParser {
   std::string line_;  // the part of a line that has arrived
   std::string data_;
   bool has_data_ = false, is_error_ = false;
+  std::size_t mark_ = 0;   // bytes of a byte order mark that have come
+  bool after_cr_ = false;  // an LF now belongs to the line that has ended
 };
 
 /// A page of metrics in Prometheus' text format.
@@ -47,7 +49,7 @@ class MetricsPage {
 
   bool has(const std::string& name) const { return series_.contains(name); }
   /// The sum of a metric's series whose labels contain `label`, e.g. `source="device"`; NaN where
-  /// there is none.
+  /// there is none, and infinity where one is no number.
   double sum(const std::string& name, std::string_view label = {}) const;
   /// The value of a label of the metric's first series; empty where it has none.
   std::string label(const std::string& name, const std::string& label) const;

@@ -51,10 +51,13 @@ struct HttpAnswer {
 };
 
 /// Any number of requests over HTTP at once, on one thread. Each has a connection of its own, since
-/// tool calls outlive what servers keep alive. Proxies of the environment are not used.
+/// tool calls outlive what servers keep alive. Proxies of the environment are not used. Headers of
+/// an answer above kMostHeaderBytes end it, and so does a compressed body.
 class HttpLoop {
  public:
   using Id = std::uint64_t;
+
+  static constexpr std::size_t kMostHeaderBytes = std::size_t{256} << 10;
 
   /// `clock` gives the times of what is received, and must outlive the loop. `headers`: lines
   /// "Name: value" of every request.

@@ -69,6 +69,14 @@ Headers headers_of_posts(std::vector<std::string> lines) {
   return headers_of(lines);
 }
 
+/// The value of a header line if it is this one, in small letters; empty for another.
+std::string value_of(std::string_view line, std::string_view name) {
+  std::string text(line.substr(0, std::min(line.find_last_not_of(" \t\r\n") + 1, line.size())));
+  for (char& c : text) c = static_cast<char>(c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c);
+  if (!text.starts_with(name) || text.size() <= name.size() || text[name.size()] != ':') return {};
+  return text.substr(std::min(text.find_first_not_of(" \t", name.size() + 1), text.size()));
+}
+
 }  // namespace
 
 /// libcurl's multi interface on an epoll set: the cost of an event does not grow with the number of
@@ -148,6 +156,8 @@ class HttpLoop::Curl {
     Id id = 0;
     HttpHandler* handler = nullptr;
     HttpRequest request;
+    std::size_t header_bytes = 0;
+    std::string refusal;  // why its answer was not read to the end
     std::unique_ptr<CURL, EasyCloser> easy{curl_easy_init()};
   };
 
@@ -158,6 +168,8 @@ class HttpLoop::Curl {
     curl_easy_setopt(easy, CURLOPT_PRIVATE, &exchange);
     curl_easy_setopt(easy, CURLOPT_WRITEFUNCTION, &Curl::on_write);
     curl_easy_setopt(easy, CURLOPT_WRITEDATA, &exchange);
+    curl_easy_setopt(easy, CURLOPT_HEADERFUNCTION, &Curl::on_header);
+    curl_easy_setopt(easy, CURLOPT_HEADERDATA, &exchange);
     curl_easy_setopt(easy, CURLOPT_HTTPHEADER,
                      (exchange.request.post ? headers_of_posts_ : headers_).get());
     curl_easy_setopt(easy, CURLOPT_NOSIGNAL, 1L);
@@ -198,6 +210,7 @@ class HttpLoop::Curl {
       curl_easy_getinfo(easy, CURLINFO_PRIVATE, &exchange);
       curl_easy_getinfo(easy, CURLINFO_RESPONSE_CODE, &status);
       HttpEnd end{static_cast<int>(status), code == CURLE_OK ? "" : curl_easy_strerror(code)};
+      if (!exchange->refusal.empty()) end.error = exchange->refusal;
       HttpHandler& handler = *exchange->handler;
       cancel(exchange->id);
       guarded([&] { handler.on_end(end, clock_.now()); });
@@ -212,6 +225,19 @@ class HttpLoop::Curl {
     } catch (...) {
       if (!thrown_) thrown_ = std::current_exception();
     }
+  }
+
+  static std::size_t on_header(char* bytes, std::size_t one, std::size_t size, void* to) {
+    auto& exchange = *static_cast<Exchange*>(to);
+    const std::string_view line(bytes, one * size);
+    exchange.header_bytes += line.size();
+    if (exchange.header_bytes > kMostHeaderBytes)
+      exchange.refusal = "its headers are longer than 256 KiB";
+    const std::string encoding = value_of(line, "content-encoding");
+    if (!encoding.empty() && encoding != "identity")
+      exchange.refusal = "it is compressed (Content-Encoding: " + encoding.substr(0, 40) +
+                         "), which was not asked for";
+    return exchange.refusal.empty() ? line.size() : 0;
   }
 
   static std::size_t on_write(char* bytes, std::size_t one, std::size_t size, void* to) {

@@ -31,32 +31,6 @@ std::string bytes_of(const fs::path& path) {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-/// Of the processes that there are now.
-std::vector<pid_t> process_ids() {
-  std::vector<pid_t> ids;
-  std::error_code error;
-  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
-    const std::string name = entry.path().filename();
-    pid_t pid = 0;
-    const char* end = name.data() + name.size();
-    if (std::from_chars(name.data(), end, pid).ptr == end) ids.push_back(pid);
-  }
-  return ids;
-}
-
-/// When a process began, in clock ticks: the 20th field of /proc/PID/stat behind the name, which
-/// may hold anything. Empty: there is no such process.
-std::string start_of(pid_t pid) {
-  const std::string stat = bytes_of("/proc/" + std::to_string(pid) + "/stat");
-  const std::size_t name_end = stat.rfind(')');
-  if (name_end == std::string::npos) return {};
-  constexpr int kStart = 20;
-  std::istringstream fields(stat.substr(name_end + 1));
-  std::string field;
-  for (int i = 0; i < kStart; ++i) fields >> field;
-  return field;
-}
-
 /// Process ids of other containers mean other processes here.
 std::string pid_namespace() {
   std::error_code error;
@@ -67,7 +41,8 @@ std::string pid_namespace() {
 
 /// "NAMESPACE.PID.START", of a process.
 std::string name_of(pid_t pid) {
-  return pid_namespace() + '.' + std::to_string(pid) + '.' + start_of(pid);
+  constexpr int kStart = 20;
+  return pid_namespace() + '.' + std::to_string(pid) + '.' + stat_field(pid, kStart);
 }
 
 /// The token in a process's environment; empty without one.
@@ -117,6 +92,31 @@ std::vector<pid_t> end_seen_orphans() {
 }
 
 }  // namespace
+
+namespace fs = std::filesystem;
+
+std::vector<pid_t> process_ids() {
+  std::vector<pid_t> ids;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    const char* end = name.data() + name.size();
+    if (std::from_chars(name.data(), end, pid).ptr == end) ids.push_back(pid);
+  }
+  return ids;
+}
+
+std::string stat_field(pid_t pid, int number) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat", std::ios::binary);
+  const std::string stat{std::istreambuf_iterator<char>(file), {}};
+  const std::size_t name_end = stat.rfind(')');
+  if (name_end == std::string::npos) return {};
+  std::istringstream fields(stat.substr(name_end + 1));
+  std::string field;
+  for (int i = 0; i < number; ++i) fields >> field;
+  return field;
+}
 
 std::string take_token() {
   const std::lock_guard lock(tokens_mutex);

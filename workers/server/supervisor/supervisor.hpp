@@ -33,6 +33,9 @@ class SupervisedServer {
   /// not be started ends with code 127 and says why in its log.
   /// Waits for that for up to `patience`.
   std::optional<std::string> ended(std::chrono::milliseconds patience = {});
+  /// A process that is none of the server's and listens on this TCP port; empty also where the
+  /// listening process cannot be seen.
+  std::optional<pid_t> other_listener(int port) const;
   pid_t supervisor() const { return supervisor_; }
 
  private:
