@@ -115,6 +115,7 @@ std::string variable(const char* name) {
 
 /// What the environment says about this process.
 void read_environment(Options& options) {
+  options.search_path = variable("PATH");
   for (const char* launcher : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE"}) {
     options.in_mpi_job = options.in_mpi_job || !variable(launcher).empty();
   }

@@ -26,6 +26,7 @@ struct Surroundings {
   int tasks = 1;                         // copies of this process, as far as its launcher says
   std::optional<std::int64_t> end_time;  // Unix time at which SLURM ends the job
   std::string slurm_job;                 // empty outside SLURM
+  std::string search_path;               // folders of programs, joined by colons
   std::filesystem::path cache;           // what is measured once a machine; empty: nowhere
   std::filesystem::path profiles;        // folder with gpus/, models/, policies/ and experiments/
   bool profiles_given = false;    // other than the program's own, so that jobs need to be told

@@ -31,9 +31,8 @@ sweep::Value absolute(const sweep::Value& value, const sweep::SweepSpec& spec) {
 }
 
 /// Whether there is a program of this name, as a shell looks for it.
-bool is_program(const std::string& name) {
-  const char* path = name.find('/') != name.npos ? "." : std::getenv("PATH");
-  for (const fs::path folder : sweep::split(path == nullptr ? "" : path, ":"))
+bool is_program(const std::string& name, const std::string& search_path) {
+  for (const fs::path folder : sweep::split(name.find('/') != name.npos ? "." : search_path, ":"))
     if (const fs::path file = folder / name;
         fs::is_regular_file(file) && ::access(file.c_str(), X_OK) == 0)
       return true;
@@ -56,8 +55,10 @@ ChildRuns::ChildRuns(const Options& options, const sweep::SweepSpec& spec, std::
       profiles_(std::move(profiles)),
       log_(std::move(log)) {
   if (!options.launch) return;
-  const std::string program = options.launch->substr(0, options.launch->find(' '));
-  if (!is_program(program))
+  const std::vector<std::string> words = sweep::split(*options.launch, " ");
+  const auto first = std::ranges::find_if_not(words, &std::string::empty);
+  const std::string program = first == words.end() ? "" : *first;
+  if (!is_program(program, options.search_path))
     throw UsageError("--launch: there is no program \"" + program + "\", as mpirun is one");
 }
 

@@ -24,8 +24,8 @@ struct ChildRun {
 class ChildRuns {
  public:
   /// `sweep_file` is what they run in place of the file of `spec`, whose relative paths are
-  /// resolved; `log` gets what they print. Throws UsageError if there is no
-  /// program that --launch names.
+  /// resolved; `log` gets what they print. Throws UsageError if there is no program that
+  /// --launch names.
   ChildRuns(const Options& options, const sweep::SweepSpec& spec, std::string sweep_file,
             std::string profiles, std::string log);
 

@@ -33,7 +33,7 @@ void keep_level(ShardContents& cell, RecordLevel level);
 std::string content_digest(const CellRecord& record,
                            const std::array<const Table*, kCellTables.size()>& tables);
 
-/// The same from one table after another.
+/// Makes that digest of one table after another.
 class ContentDigest {
  public:
   explicit ContentDigest(const CellRecord& record);

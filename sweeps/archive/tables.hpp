@@ -16,7 +16,7 @@ namespace sweep {
 class CellTables {
  public:
   CellTables() = default;
-  /// Those that `find` finds.
+  /// The tables that `find` finds.
   explicit CellTables(
       const std::function<std::optional<StoredTable>(const std::string& table)>& find);
   std::int64_t rows(std::size_t table) const;

@@ -104,7 +104,8 @@ RowRange TableWriter::append(const Table& rows, std::int32_t cell) {
     to.enum_names = longer_of(to.enum_names, column.enum_names, column.name);
     if (to.is_volatile != column.is_volatile && !holds_nothing(column.data))
       throw H5Error("the column " + name_ + "/" + column.name +
-                    " is volatile in one of two cells alone, as programs of two versions say");
+                    " is volatile in one of two cells alone, as programs of two versions say: give "
+                    "--archive another file for the new cells");
   }
   for (std::int64_t first = 0; first < range.rows;) {
     const std::int64_t count = std::min(range.rows - first, kFlushRows - pending_rows_);

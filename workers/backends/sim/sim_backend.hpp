@@ -15,7 +15,7 @@ class SimBackend final : public engine::Backend {
   explicit SimBackend(const CostModel& cost_model) : cost_model_(cost_model) {}
   engine::StepResult execute(const engine::StepPlan& plan) override;
 
-  /// From now on a step takes `step` longer, and `block` for each block whose load was submitted
+  /// A later step takes `step` longer, and `block` for each block whose load was submitted
   /// since the step before it: the host's work for a tier. Borrows the copier.
   void add_tier_work(const LinkCopier& copier, engine::Nanos step, engine::Nanos block);
 

@@ -73,7 +73,7 @@ class WorkingSet final : public AdmissionRule {
   }
 
  private:
-  /// As far as there is room. None passes the first that has none.
+  /// Admits programs in order until one does not fit.
   void admit_in_order(Programs programs) const {
     const double growth = growth_per_turn(programs);
     double expected = 0;

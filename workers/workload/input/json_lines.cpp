@@ -2,6 +2,7 @@
 
 #include <zlib.h>
 
+#include <cerrno>
 #include <filesystem>
 #include <fstream>
 #include <new>
@@ -58,7 +59,8 @@ LineReader::LineReader(std::string path) : place_{std::move(path), 0} {
   if (head.empty()) refuse(place_, "is empty");
   refuse_binary_kinds(head, place_);
   file_.reset(gzopen(place_.file.c_str(), "rb"));
-  if (!file_) throw std::bad_alloc();
+  if (!file_ && errno == ENOMEM) throw std::bad_alloc();
+  if (!file_) refuse(place_, "cannot be opened");
 }
 
 void LineReader::refuse_next(const std::string& problem) const {
