@@ -20,8 +20,14 @@ std::string dram_of(const CapacityPlace& place) {
   return dram == nullptr ? "no host memory" : value_text(*dram) + " GiB";
 }
 
+/// "cpu_offload, 64 GiB"
+std::string row_of(const CapacityPlace& place) {
+  const bool has_dram = sweep::value_on(place.axes, "dram_gib") != nullptr;
+  return place.policy + (has_dram ? ", " + dram_of(place) : "");
+}
+
 /// The place without its policy and host memory, of which a chart shows all.
-std::string chart_of(const CapacityPlace& place, bool with_gpu = true) {
+std::string chart_of(const CapacityPlace& place, bool with_gpu) {
   std::vector<std::string> texts;
   for (const auto& [axis, value] : place.axes)
     if (axis != "policy" && axis != "dram_gib" && (with_gpu || axis != "gpu"))
@@ -48,40 +54,65 @@ std::vector<std::string> unique(const auto& items, auto text_of) {
   return texts;
 }
 
-/// The capacity of each policy with its interval, a series for each amount of host memory.
+/// "84.2 (79.1 to 89.6), then ttft_p90", or why there is no such number.
+std::string outcome(const CapacityRules& rules, const Capacity& capacity) {
+  const std::string verdict = capacity.verdict(rules);
+  if (!verdict.empty()) return verdict;
+  return estimate_text(capacity.load) +
+         (capacity.binds == nullptr ? "" : ", then " + capacity.binds->metric);
+}
+
+/// The capacities with one amount of host memory, at their rows; `is_least`: those of which the
+/// largest load that was tried meets the limits.
+ChartSeries capacity_series(const CapacityRules& rules, const std::vector<const Capacity*>& rows,
+                            const std::string& dram, bool is_least) {
+  ChartSeries series;
+  series.name = dram + (is_least ? ", at least" : "");
+  series.draw = Draw::dots;
+  series.mark = is_least ? "right" : "";
+  std::vector<std::string> policies, binds;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    const Capacity& each = *rows[row];
+    if (dram_of(*each.place) != dram || !each.has_answer()) continue;
+    if (each.search.all_meet(rules.search) != is_least) continue;
+    series.x.push_back(static_cast<double>(row));
+    series.y.push_back(each.load.value);
+    series.low.push_back(std::max(0.0, each.load.interval.low));
+    series.high.push_back(each.load.interval.high);
+    series.repeats = std::max(series.repeats, each.load.repeats);
+    policies.push_back(each.place->policy);
+    binds.push_back(each.binds == nullptr ? "" : each.binds->text());
+  }
+  series.more = {{"policy", std::move(policies)}, {"binds", std::move(binds)}};
+  return series;
+}
+
+/// A row for each policy and host memory with its capacity, the interval and the limit that binds.
 Chart capacity_chart(const CapacityRules& rules, const Slo& slo, const std::string& of,
                      const std::vector<const Capacity*>& rows, const std::string& kind) {
   const std::string name = rules.slos.size() > 1 ? slo.name : "";
   Chart chart = start(kind, rules, of, name.empty() ? "capacity" : "capacity-" + name,
                       "Capacity: " + rules.unit() + " per GPU" + (name.empty() ? "" : ", " + name));
   ChartPanel& panel = chart.panel();
-  panel.x = {.name = "policy",
-             .names = unique(rows, [](const Capacity* each) { return each->place->policy; }),
-             .of_policies = true};
+  panel.flat = true;
+  panel.x.name = "policy and host memory";
   panel.y = {.name = rules.unit() + " per GPU", .names = {}, .from = 0};
+  for (const Capacity* each : rows) {
+    panel.x.names.push_back(row_of(*each->place));
+    panel.x.beside.push_back(outcome(rules, *each));
+  }
   const auto drams = unique(rows, [](const Capacity* each) { return dram_of(*each->place); });
   for (std::size_t i = 0; i < drams.size(); ++i)
-    for (const bool is_least : {false, true}) {  // the largest load that was tried meets the limits
-      ChartSeries series;
-      series.name = drams[i] + (is_least ? ", at least" : "");
+    for (const bool is_least : {false, true}) {
+      ChartSeries series = capacity_series(rules, rows, drams[i], is_least);
       series.color = std::to_string(i);
-      series.draw = Draw::dots;
-      series.mark = is_least ? "up" : "";
-      for (const Capacity* each : rows) {
-        if (dram_of(*each->place) != drams[i] || !each->has_answer()) continue;
-        if (each->search.all_meet(rules.search) != is_least) continue;
-        const auto at = std::ranges::find(panel.x.names, each->place->policy);
-        series.x.push_back(static_cast<double>(at - panel.x.names.begin()));
-        series.y.push_back(each->load.value);
-        series.low.push_back(std::max(0.0, each->load.interval.low));
-        series.high.push_back(each->load.interval.high);
-        series.repeats = std::max(series.repeats, each->load.repeats);
-      }
       if (!series.x.empty()) panel.series.push_back(std::move(series));
     }
   std::vector<std::string> limits;
   for (const Limit& each : slo.limits) limits.push_back(each.text());
-  chart.note = "The largest load with " + sweep::joined(limits) + "; bars: 95 % over the seeds. " +
+  chart.note = "The largest load with " + sweep::joined(limits) +
+               "; in brackets and as bars: 95 % over the seeds; then: the limit that the next load "
+               "breaks. " +
                kind + '.';
   if (panel.series.empty()) chart.nothing = "No row is decided.";
   return chart;
@@ -128,54 +159,62 @@ std::vector<FrontPoint> points_of(const CapacityRules& rules, const CapacityPlac
   return points;
 }
 
+ChartSeries series_through(const std::vector<FrontPoint>& points, const CapacityRules& rules) {
+  ChartSeries series;
+  std::vector<double> loads;
+  for (const FrontPoint& point : points) {
+    series.x.push_back(point.x);
+    series.y.push_back(point.y);
+    loads.push_back(point.load);
+  }
+  series.more = {{rules.unit(), std::move(loads)}};
+  return series;
+}
+
+/// The points of which none has more of both, as circles with their loads.
+ChartSeries front_of(const std::vector<FrontPoint>& all, const CapacityRules& rules) {
+  std::vector<FrontPoint> best;
+  for (const FrontPoint& point : all)
+    if (std::ranges::none_of(all, [&](const FrontPoint& other) {
+          return other.x >= point.x && other.y >= point.y &&
+                 (other.x > point.x || other.y > point.y);
+        }))
+      best.push_back(point);
+  ChartSeries front = series_through(best, rules);
+  front.name = "on the front";
+  front.draw = Draw::dots;
+  front.color = "text";
+  front.hollow = true;
+  front.more.push_back({"label", front.more.front().values});
+  return front;
+}
+
 /// What a load yields against what a user sees: a line over the loads of each policy; circles are
 /// on the front.
 Chart front_chart(const CapacityRules& rules, const Yield& yield, const std::string& of,
                   const CapacityPlaces& places, const std::string& kind) {
+  constexpr std::array kMarks = {"", "square", "up", "down"};
   Chart chart = start(kind, rules, of, yield.figure, yield.title);
   ChartPanel& panel = chart.panel();
-  panel.x.name = "P90 interactivity [tokens/s that a user sees]";
+  panel.x = {.name = "P90 interactivity [tokens/s that a user sees]", .names = {}, .log = 2};
   panel.y.name = yield.y;
-  std::vector<FrontPoint> all;
-  for (const CapacityPlace* each : places)
-    for (const FrontPoint& point : points_of(rules, *each, yield)) all.push_back(point);
-  const auto is_front = [&](const FrontPoint& point) {
-    return std::ranges::none_of(all, [&](const FrontPoint& other) {
-      return other.x >= point.x && other.y >= point.y && (other.x > point.x || other.y > point.y);
-    });
-  };
   const bool names_gpu = unique(places, [](const auto* each) { return each->gpu; }).size() > 1;
-  ChartSeries front;
-  front.name = "on the front";
-  front.draw = Draw::dots;
-  front.color = "4";
-  front.hollow = true;
-  std::vector<std::string> labels;
   const auto drams = unique(places, [](const auto* each) { return dram_of(*each); });
+  std::vector<FrontPoint> all;
   for (const CapacityPlace* each : places) {
-    ChartSeries series;
-    series.name = (names_gpu ? each->gpu + ", " : "") + each->policy;
-    if (sweep::value_on(each->axes, "dram_gib") != nullptr) series.name += ", " + dram_of(*each);
+    const std::vector<FrontPoint> points = points_of(rules, *each, yield);
+    if (points.empty()) continue;
+    all.insert(all.end(), points.begin(), points.end());
+    ChartSeries series = series_through(points, rules);
+    series.name = (names_gpu ? each->gpu + ", " : "") + row_of(*each);
     series.policy = each->policy;
     const auto dram = std::ranges::find(drams, dram_of(*each)) - drams.begin();
-    series.mark = std::array{"", "square", "up", "down"}[static_cast<std::size_t>(dram) % 4];
+    series.mark = kMarks[static_cast<std::size_t>(dram) % kMarks.size()];
     series.points = true;
-    std::vector<double> loads;
-    for (const FrontPoint& point : points_of(rules, *each, yield)) {
-      series.x.push_back(point.x);
-      series.y.push_back(point.y);
-      loads.push_back(point.load);
-      if (!is_front(point)) continue;
-      front.x.push_back(point.x);
-      front.y.push_back(point.y);
-      labels.push_back(exact_number(point.load));
-    }
-    series.more.push_back({rules.unit(), std::move(loads)});
-    if (!series.x.empty()) panel.series.push_back(std::move(series));
+    panel.series.push_back(std::move(series));
   }
-  front.more.push_back({"label", std::move(labels)});
-  if (!front.x.empty()) panel.series.push_back(std::move(front));
   if (panel.series.empty()) chart.nothing = "No cell has a result.";
+  if (!all.empty()) panel.series.push_back(front_of(all, rules));
   chart.note =
       "Each line goes over the loads that were tried, in means over the seeds. Circles "
       "with their load (" +
@@ -183,13 +222,21 @@ Chart front_chart(const CapacityRules& rules, const Yield& yield, const std::str
   return chart;
 }
 
-/// The front of each GPU, and of all together by what they cost, as far as that is known.
-void add_fronts(const CapacityRules& rules, const std::vector<CapacityPlace>& places,
-                const std::string& kind, std::vector<Chart>& charts) {
+/// The capacities of each GPU and its front, then the fronts of all together by what they cost, as
+/// far as that is known.
+std::vector<Chart> charts_of(const CapacityRules& rules, const std::vector<CapacityPlace>& places,
+                             const std::vector<Capacity>& capacities, const std::string& kind) {
+  std::vector<Chart> charts;
   for (const Yield& yield : kYields) {
     const bool of_gpu = &yield == kYields;
     const auto group_of = [&](const CapacityPlace& place) { return chart_of(place, of_gpu); };
     for (const std::string& of : unique(places, group_of)) {
+      for (const Slo& slo : rules.slos) {
+        std::vector<const Capacity*> rows;
+        for (const Capacity& each : capacities)
+          if (each.slo == &slo && group_of(*each.place) == of) rows.push_back(&each);
+        if (of_gpu) charts.push_back(capacity_chart(rules, slo, of, rows, kind));
+      }
       CapacityPlaces own;
       for (const CapacityPlace& each : places)
         if (group_of(each) == of && !std::isnan(yield.per(rules, each.gpu))) own.push_back(&each);
@@ -197,6 +244,7 @@ void add_fronts(const CapacityRules& rules, const std::vector<CapacityPlace>& pl
         charts.push_back(front_chart(rules, yield, of, own, kind));
     }
   }
+  return charts;
 }
 
 }  // namespace
@@ -221,15 +269,7 @@ CapacityReport capacity_report(sweep::ArchiveReader& archive) {
   KnownMetrics known;
   const std::vector<CapacityPlace> places = capacity_places(*rules, records, &archive, known);
   const std::vector<Capacity> capacities = capacities_of(*rules, places);
-  const auto group_of = [](const CapacityPlace& place) { return chart_of(place); };
-  for (const Slo& slo : rules->slos)
-    for (const std::string& of : unique(places, group_of)) {
-      std::vector<const Capacity*> rows;
-      for (const Capacity& each : capacities)
-        if (each.slo == &slo && chart_of(*each.place) == of) rows.push_back(&each);
-      report.charts.push_back(capacity_chart(*rules, slo, of, rows, report.kind));
-    }
-  add_fronts(*rules, places, report.kind, report.charts);
+  report.charts = charts_of(*rules, places, capacities, report.kind);
   if (rules->slos.empty()) return report;
   report.of_live = !rules->workload_seeds.empty();
   report.grid = capacity_grid(*rules, capacities);

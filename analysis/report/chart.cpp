@@ -50,6 +50,7 @@ double quantity(const std::string& text) {
 Json json_of(const ChartAxis& axis) {
   Json json = {{"name", axis.name}};
   set(json, "names", axis.names);
+  set(json, "beside", axis.beside);
   set(json, "log", axis.log);
   if (!std::isnan(axis.from)) json["from"] = brief(axis.from);
   if (!std::isnan(axis.to)) json["to"] = brief(axis.to);

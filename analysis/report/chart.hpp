@@ -16,9 +16,10 @@ namespace analysis {
 inline constexpr double kAnywhere = std::numeric_limits<double>::quiet_NaN();
 
 struct ChartAxis {
-  std::string name;                // "step duration [ms]"
-  std::vector<std::string> names;  // of the places 0, 1, ...; empty: a quantity
-  int log = 0;                     // base of a logarithmic axis
+  std::string name;                   // "step duration [ms]"
+  std::vector<std::string> names;     // of the places 0, 1, ...; empty: a quantity
+  std::vector<std::string> beside{};  // what stands at their other ends, of a flat panel
+  int log = 0;                        // base of a logarithmic axis
   double from = kAnywhere, to = kAnywhere;
   bool of_policies = false;  // the names are policies, which a reader can hide
 };
@@ -40,9 +41,9 @@ struct ChartSeries {
   };
   std::string name;
   std::string policy;  // which gives color and dash, and hides the series with it
-  std::string color;   // otherwise: a meaning such as "vram", or the number of a color
+  std::string color;   // otherwise: a meaning such as "vram", the number of a color, or "text"
   std::string source;  // of its numbers, if it is not the chart's kind: "published"
-  std::string mark;    // of dots and of points on a line: "", "square", "up", "down"
+  std::string mark;    // of dots and of points on a line: "", "square", "up", "down", "right"
   Draw draw = Draw::line;
   bool dashed = false, hollow = false, points = false;
   bool quiet = false;  // neither in the legend nor under the pointer
@@ -57,7 +58,7 @@ struct ChartSeries {
 struct ChartPanel {
   std::string name;
   ChartAxis x, y;
-  bool flat = false;                                  // bars lie
+  bool flat = false;                                  // places below each other: bars lie
   bool downward = false;                              // y counts from the top
   std::vector<ChartSeries> series;                    // the first is drawn first
   std::vector<std::pair<double, std::string>> lines;  // vertical, each with a label

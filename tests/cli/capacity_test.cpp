@@ -172,7 +172,7 @@ TEST_CASE("limits that no load meets, or that all meet, are said with their numb
   REQUIRE(program.run({"report", "a.h5", "-o", "report"}).exit_code == 0);
   const std::string data = program.exists("report/report.json") ? program.read("report/report.json")
                                                                 : program.page("report");
-  CHECK_THAT(data, Contains("\"no host memory, at least\"") && Contains("\"mark\":\"up\""));
+  CHECK_THAT(data, Contains("\"no host memory, at least\"") && Contains("\"mark\":\"right\""));
   CHECK_THAT(search(program, {"--slo", "ttft_p90=1000", "--most", "40"}, "b.h5").out,
              Contains("agents of 16 jobs are never live together: raise workload.jobs"));
 }

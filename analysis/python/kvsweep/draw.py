@@ -13,6 +13,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, MaxNLocator, NullFormat
 from .layout import COLUMN, LEGEND, TEXT, legend_below, title  # noqa: E402
 from .looks import COLORS, DASHES, MEANINGS, policy_look  # noqa: E402
 
+MARKS = {"square": "s", "up": "^", "down": "v", "right": ">"}
 MANY = 12  # numbers below an axis, of which fewer are shown
 
 plt.rcParams.update({
@@ -53,7 +54,7 @@ def _look(series, variants):
         color, dash = policy_look([*variants, series["policy"]], series["policy"])
         return COLORS[color], DASHES[1] if series.get("dashed") else DASHES[dash]
     color = series.get("color", "0")
-    shown = MEANINGS[color] if color in MEANINGS else COLORS[int(color) % len(COLORS)]
+    shown = MEANINGS[color] if color in MEANINGS else "black" if color == "text" else COLORS[int(color) % len(COLORS)]
     return shown, DASHES[1] if series.get("dashed") else DASHES[0]
 
 
@@ -69,7 +70,10 @@ def _panel(axis, panel, variants):
     if panel.get("flat"):
         axis.set_yticks(range(len(names)), names)
         axis.set_xlabel(panel["y"]["name"])
+        axis.set_xlim(left=panel["y"].get("from"))
         axis.invert_yaxis()
+        for place, text in enumerate(panel["x"].get("beside", ())):
+            axis.text(1.02, place, text, transform=axis.get_yaxis_transform(), va="center", fontsize=6)
         return
     _scale(axis, "x", panel["x"])
     _scale(axis, "y", panel["y"])
@@ -106,30 +110,34 @@ def _numbers(series, key):
     return np.array([math.nan if each is None else each for each in series.get(key, ())], float)
 
 
-def _ranges(axis, series, color):
+def _ranges(axis, panel, series, color):
     x, y, low, high = (_numbers(series, key) for key in ("x", "y", "low", "high"))
     if len(low) and (is_range := high > low).any():
-        axis.errorbar(x[is_range], y[is_range], yerr=[(y - low)[is_range], (high - y)[is_range]], fmt="none", capsize=2, color=color)
+        x, y, reach = x[is_range], y[is_range], [(y - low)[is_range], (high - y)[is_range]]
+        at = {"x": y, "y": x, "xerr": reach} if panel.get("flat") else {"x": x, "y": y, "yerr": reach}
+        axis.errorbar(**at, fmt="none", capsize=2, color=color)
 
 
 def _line(axis, panel, series, color, dash, bottom, groups):
     x, y = _numbers(series, "x"), _numbers(series, "y")
     how, hollow = series["draw"], series.get("hollow")
-    look = {"marker": {"square": "s", "up": "^", "down": "v"}.get(series.get("mark"), "o"), "markersize": 3,
+    look = {"marker": MARKS.get(series.get("mark"), "o"), "markersize": 3,
             "markerfacecolor": "white" if hollow else color} if series.get("points") else {}
     label = None if series.get("quiet") else series["name"]
     axis.plot(x, y, color=color, linestyle=dash, linewidth=0.9 if hollow else 1.2, drawstyle="default" if how == "line" else "steps-post", label=label, **look)
-    _ranges(axis, series, color)
+    _ranges(axis, panel, series, color)
 
 
 def _dots(axis, panel, series, color, dash, bottom, groups):
-    marker = {"up": "^", "down": "v", "square": "s"}.get(series.get("mark"), "o")
+    marker = MARKS.get(series.get("mark"), "o")
+    at = [_numbers(series, key) for key in ("yx" if panel.get("flat") else "xy")]
     steps = series.get("more", {}).get("steps")
-    size = 12 if steps is None else 3 + 3 * np.log10(np.maximum(1, np.array(steps, float)))
+    ring = series.get("hollow") and "label" in series.get("more", {})
+    size = 60 if ring else 12 if steps is None else 3 + 3 * np.log10(np.maximum(1, np.array(steps, float)))
     look = {"facecolors": "none", "edgecolors": color, "linewidths": 0.9} if series.get("hollow") else {"color": color, "linewidths": 0}
-    axis.scatter(_numbers(series, "x"), _numbers(series, "y"), s=size, marker=marker, alpha=0.6 if steps else 1, rasterized=steps is not None,
+    axis.scatter(*at, s=size, marker=marker, alpha=0.6 if steps else 1, rasterized=steps is not None,
                  label=None if series.get("quiet") else series["name"], **look)
-    _ranges(axis, series, color)
+    _ranges(axis, panel, series, color)
 
 
 def _bars(axis, panel, series, color, dash, bottom, groups):

@@ -57,10 +57,28 @@ test("the capacities are the first on the page, with the limits and a key for ea
   const capacities = card("Capacity: agents per GPU");
   await capacities.locator("canvas").waitFor();
   const keys = (await texts(capacities.locator(".keys li"))).map((each) => each.replace(/\n/, " "));
-  assert.deepEqual(keys, ["● no host memory", "▲ 8 GiB, at least", "▲ 64 GiB, at least"]);
+  assert.deepEqual(keys, ["● no host memory", "▶ 8 GiB, at least", "▶ 64 GiB, at least"]);
   assert.match(await capacities.locator(".note").innerText(), /ttft_p90 <= 0.4 s, first_token_p90 <= 10 s/);
   const rows = await csvOf(capacities);
   assert.deepEqual([...new Set(rows.map((row) => row.policy))], ["fcfs", "job_fcfs_offload+host_eviction=next_use"]);
+});
+
+test("each policy and host memory has a place of its own, so that none hides another", async () => {
+  const rows = await csvOf(card("Capacity: agents per GPU"));
+  assert.deepEqual(rows.map((row) => row["policy and host memory"]), ["fcfs", ...["8 GiB", "64 GiB"].map((dram) =>
+    `job_fcfs_offload+host_eviction=next_use, ${dram}`)]);
+  assert.match(rows[0].binds, /_p90 <= /);
+});
+
+test("the numbers of the front say how many agents each point is", async () => {
+  const rows = await csvOf(card("Throughput against interactivity"));
+  assert.ok(rows.every((row) => Number(row.agents) >= 1 && row.jps === "" && row.label === undefined));
+});
+
+test("the key of the front shows the mark of each host memory", async () => {
+  const marks = await card("Throughput against interactivity").locator(".keys .swatch").evaluateAll((all) =>
+    all.map((each) => each.dataset.mark ?? each.textContent));
+  assert.deepEqual(marks, ["", "■", "▲", "○"]);
 });
 
 test("a row says how many agents, how many more than fcfs, and what stops the next", async () => {

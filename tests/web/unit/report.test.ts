@@ -195,6 +195,9 @@ it("a legend names what is drawn once, and nothing that is quiet", () => {
   vi.stubGlobal("getComputedStyle", () => ({ getPropertyValue: () => "#123456" }));
   const keys = keysOf([series("a", [1]), series("a", [2]), series("b", [1], { quiet: true }), series("c", [1], { draw: "bars", hollow: true })], []);
   expect(keys.map(({ name, fill }) => [name, fill])).toEqual([["a", undefined], ["c", 0]]);
+  const marked = keysOf([series("a", [1], { mark: "square" }), series("b", [1], { draw: "dots", mark: "right" }),
+    series("c", [1], { draw: "dots", hollow: true }), series("d", [1], { draw: "dots" })], []);
+  expect(marked.map(({ glyph, dash }) => [glyph, dash])).toEqual([["■", "solid"], ["▶", undefined], ["○", undefined], ["●", undefined]]);
   vi.unstubAllGlobals();
 });
 

@@ -5,6 +5,7 @@ export type Maybe = number | null;
 export interface Axis {
   name: string;
   names?: string[];
+  beside?: string[];
   log?: number;
   from?: number;
   to?: number;
@@ -17,7 +18,7 @@ export interface Series {
   policy?: string;
   color?: string;
   source?: string;
-  mark?: "square" | "up" | "down";
+  mark?: "square" | "up" | "down" | "right";
   dashed?: boolean;
   hollow?: boolean;
   points?: boolean;

@@ -9,9 +9,12 @@ import { cssVar, palette } from "@/shared/theme";
 import { placeText, type Axis, type Chart, type ChartPanel, type Maybe, type Series } from "@/charts/chart";
 import { brief, listed, looks, nothing, table, type Dash, type Drawing, type Key } from "@/charts/parts";
 
-const DASHED = [5, 4], HOLLOW_BOX = 4, MANY_POINTS = 60, LONG_NAMES = 60;
+const DASHED = [5, 4], HOLLOW_BOX = 4, MANY_POINTS = 60, LONG_NAMES = 60, NARROW = 640;
 const LOG = { type: "log", minorTick: { show: true, splitNumber: 9 }, minorSplitLine: { show: true } };
-const ROTATED = { up: 0, down: 180, square: 0 };
+const RING = 15, LONG_TEXT = 210; // pixels
+const MARKS = { square: ["rect", 0], up: ["triangle", 0], down: ["triangle", 180], right: ["triangle", -90] } as const;
+const LABEL = { show: true, position: "top", distance: 3, fontSize: 10.5, fontFamily: "sans-serif", minMargin: 4, textBorderWidth: 3 };
+const GLYPHS: Record<string, string> = { square: "■", up: "▲", down: "▼", right: "▶", triangle: "▲", diamond: "◆" };
 
 const isBar = ({ draw }: Series) => draw === "bars" || draw === "stack";
 const isItem = ({ draw }: Series) => draw === "dots" || draw === "boxes";
@@ -30,7 +33,7 @@ function lookOf({ policy, color = "0", dashed, mark }: Series, variants: string[
   return {
     color: own?.color ?? known ?? palette()[Number(color) % 8] ?? cssVar("--text"),
     dash: dashed ? DASHED : own?.type ?? "solid",
-    symbol: mark === "square" ? "rect" : mark ? "triangle" : own?.symbol ?? "circle",
+    symbol: mark ? MARKS[mark][0] : own?.symbol ?? "circle",
   };
 }
 
@@ -42,6 +45,15 @@ export function nice(value: number, above: boolean): number {
   const steps = above ? [1, 2, 5, 10].find((each) => each * power >= value) : [5, 2, 1].find((each) => each * power <= value);
   return power * (steps ?? 1);
 }
+
+/** A policy's changes are a line of their own. */
+const inLines = (name: string): string => name.replace("+", "\n+");
+
+/** Pixels that names beside a flat panel take. */
+const besidePanel = (texts: string[] = []): number =>
+  Math.min(LONG_TEXT, 6.5 * Math.max(0, ...texts.flatMap((each) => inLines(each).split("\n")).map(({ length }) => length)));
+
+const hasBeside = ({ beside }: Axis): boolean => beside !== undefined && window.innerWidth >= NARROW;
 
 /** Names that have no room beside each other are turned. */
 const isTurned = ({ names = [] }: Axis): boolean => names.length * Math.max(0, ...names.map(({ length }) => length)) > LONG_NAMES;
@@ -71,8 +83,14 @@ function axesOf(panel: ChartPanel, at: number, is_last: boolean) {
   const long = Math.max(0, ...(panel.y.names ?? []).map((each) => each.length));
   const y = axisOf(panel.y, false, { gridIndex: at, nameGap: long > 4 ? 66 : 44, ...(panel.downward ? { inverse: true } : {}) });
   if (panel.flat) {
-    const names = { type: "category", gridIndex: at, inverse: true, data: panel.x.names };
-    return { x: axisOf(panel.y, false, { gridIndex: at, nameGap: 26 }), y: [names] };
+    const places = { type: "category", gridIndex: at, inverse: true };
+    const long = { width: LONG_TEXT, overflow: "break", fontSize: 10.5, fontFamily: "sans-serif" }; // a canvas cannot measure "inherit"
+    const none = { show: false };
+    return {
+      x: axisOf(panel.y, false, { gridIndex: at, nameGap: 26 }),
+      y: [{ ...places, data: panel.x.names, axisLabel: { ...long, formatter: inLines } },
+        ...(hasBeside(panel.x) ? [{ ...places, data: panel.x.beside, position: "right", axisLine: none, axisTick: none, axisLabel: { ...long, color: cssVar("--text") } }] : [])],
+    };
   }
   const hidden = is_last ? {} : { name: "", axisLabel: { show: false } }, within = boxed && !panel.y.names;
   return {
@@ -98,25 +116,27 @@ const renderBox = (color: string, hollow: boolean) => (_: unknown, api: CustomAp
   return { type: "rect", shape: { x: left, y: Math.min(above, bottom), width, height }, style };
 };
 
-/** A range around a point. */
-const renderRange = (color: string) => (_: unknown, api: CustomApi) => {
-  const [x = 0, low = 0] = api.coord([api.value(0), api.value(1)]), [, high = 0] = api.coord([api.value(0), api.value(2)]);
+/** A range around a point; the places of a flat panel are below each other. */
+const renderRange = (color: string, flat: boolean) => (_: unknown, api: CustomApi) => {
+  const at = (end: number) => api.coord(flat ? [api.value(end), api.value(0)] : [api.value(0), api.value(end)]);
+  const [x = 0, low = 0] = at(1), [right = 0, high = 0] = at(2);
   const line = (x1: number, y1: number, x2: number, y2: number) =>
     ({ type: "line", shape: { x1, y1, x2, y2 }, style: { stroke: color, lineWidth: 1.2 } });
+  if (flat) return { type: "group", children: [line(x, low, right, low), line(x, low - 4, x, low + 4), line(right, low - 4, right, low + 4)] };
   return { type: "group", children: [line(x, low, x, high), line(x - 4, low, x + 4, low), line(x - 4, high, x + 4, high)] };
 };
 
-function rangesOf(series: Series, common: object, color: string): object[] {
+function rangesOf(series: Series, common: object, color: string, flat: boolean): object[] {
   const data = series.x.flatMap((x, i) => {
     const low = series.low?.[i] ?? null, high = series.high?.[i] ?? null;
     return low !== null && high !== null && low < high ? [[x, low, high]] : [];
   });
   if (data.length === 0 || series.draw === "boxes") return [];
-  return [{ ...common, type: "custom", name: "", silent: true, renderItem: renderRange(color), encode: { x: 0, y: [1, 2] }, data, z: 4, tooltip: { show: false } }];
+  return [{ ...common, type: "custom", name: "", silent: true, renderItem: renderRange(color, flat), encode: flat ? { x: [1, 2], y: 0 } : { x: 0, y: [1, 2] }, data, z: 4, tooltip: { show: false } }];
 }
 
 function seriesOf(series: Series, panel: ChartPanel, axes: { x: number; y: number }, variants: string[]): object[] {
-  const { draw, name, hollow = false } = series, { color, dash, symbol } = lookOf(series, variants);
+  const { draw, name, hollow = false } = series, { flat = false } = panel, { color, dash, symbol } = lookOf(series, variants);
   const common = { name, color, xAxisIndex: axes.x, yAxisIndex: axes.y };
   const points = series.x.map((x, i) => [x, series.y[i] ?? null]);
   if (isBar(series)) {
@@ -138,12 +158,12 @@ function seriesOf(series: Series, panel: ChartPanel, axes: { x: number; y: numbe
   if (draw === "dots") {
     const { label, steps } = series.more ?? {};
     return [{
-      ...common, type: "scatter", symbol, symbolRotate: ROTATED[series.mark ?? "square"],
-      symbolSize: steps ? (_: unknown, { dataIndex }: { dataIndex: number }) => 3 + Math.min(9, Math.log10(Number(steps[dataIndex] ?? 1)) * 2.2) : 10,
+      ...common, type: "scatter", symbol, symbolRotate: MARKS[series.mark ?? "square"][1],
+      symbolSize: steps ? (_: unknown, { dataIndex }: { dataIndex: number }) => 3 + Math.min(9, Math.log10(Number(steps[dataIndex] ?? 1)) * 2.2) : hollow && label ? RING : 10,
       itemStyle: hollow ? { color: "transparent", borderColor: color, borderWidth: 1.6 } : { opacity: steps ? 0.5 : 1 },
-      ...(label ? { labelLayout: { hideOverlap: true }, label: { show: true, position: "top", distance: 3, fontSize: 10, formatter: ({ dataIndex }: { dataIndex: number }) => String(label[dataIndex] ?? "") } } : {}),
-      data: points.map((value, i) => [...value, i]),
-    }, ...rangesOf(series, common, color)];
+      ...(label ? { labelLayout: { hideOverlap: true }, label: { ...LABEL, textBorderColor: cssVar("--card"), formatter: ({ dataIndex }: { dataIndex: number }) => String(label[dataIndex] ?? "") } } : {}),
+      data: points.map(([x = null, y = null], i) => (flat ? [y, x, i] : [x, y, i])),
+    }, ...rangesOf(series, common, color, flat)];
   }
   const stacked = draw === "area" ? { stack: `all-${axes.y}`, areaStyle: { opacity: color === meanings().free ? 0.3 : 1 } } : {};
   return [{
@@ -152,7 +172,7 @@ function seriesOf(series: Series, panel: ChartPanel, axes: { x: number; y: numbe
     showSymbol: (series.points ?? false) && points.length <= MANY_POINTS, step: draw === "steps" ? "end" : false,
     lineStyle: { width: draw === "area" ? 0 : hollow ? 1 : 1.8, type: dash },
     ...(series.quiet ? { tooltip: { show: false }, z: 5 } : {}),
-  }, ...rangesOf(series, common, color)];
+  }, ...rangesOf(series, common, color, flat)];
 }
 
 /** Vertical lines with labels. */
@@ -192,11 +212,14 @@ export function axisTip(head: (text: string, panel: number) => string) {
   };
 }
 
+/** The further columns of a series; labels only stand at its points. */
+const columnsBeyond = ({ more = {} }: Series) => Object.entries(more).filter(([name]) => name !== "label");
+
 /** One dot or box, with the further columns of its series. */
 function itemTip(panel: ChartPanel, series: Series, i: number): string {
   const line = (name: string, text: string) => `${escapeHtml(name)} <b>${escapeHtml(text)}</b>`;
   const shown = (value: Maybe | string | undefined) => (typeof value === "number" ? num(value, 5) : value ?? "–");
-  const more = Object.entries(series.more ?? {}).map(([name, values]) => line(name === "label" ? "rate" : name, shown(values[i])));
+  const more = columnsBeyond(series).map(([name, values]) => line(name, shown(values[i])));
   const x = placeText(panel.x, series.x[i] ?? null);
   const box = series.draw === "boxes";
   return [
@@ -209,9 +232,9 @@ function itemTip(panel: ChartPanel, series: Series, i: number): string {
 // --- the chart -----------------------------------------------------------------------------------
 
 /** Panels below each other where there is little room. */
-const columnsOf = ({ columns, panels }: Chart): number => Math.min(window.innerWidth < 640 ? 1 : columns, Math.max(1, panels.length));
+const columnsOf = ({ columns, panels }: Chart): number => Math.min(window.innerWidth < NARROW ? 1 : columns, Math.max(1, panels.length));
 
-const below = ({ x }: ChartPanel): number => (isTurned(x) ? 62 : 42);
+const below = ({ x, flat }: ChartPanel): number => (!flat && isTurned(x) ? 62 : 42);
 
 /** Panels below each other share their axis, below the last. */
 const shares = (chart: Chart): boolean => columnsOf(chart) === 1 && chart.panels.length > 1 && (chart.height !== undefined || chart.panels.some(isBoxed));
@@ -231,7 +254,9 @@ export const heightOf = (chart: Chart): number => (chart.nothing ? 160
 function gridOf(chart: Chart, panel: ChartPanel, i: number) {
   const columns = columnsOf(chart), share = 100 / columns, high = rowHeight(chart);
   const long = Math.max(0, ...(panel.y.names ?? []).map((each) => each.length));
-  const sides = panel.flat ? { left: 8, right: 24, containLabel: true } : {
+  const sides = panel.flat ? {
+    left: 12 + besidePanel(panel.x.names), right: hasBeside(panel.x) ? 12 + besidePanel(panel.x.beside) : 24,
+  } : {
     left: columns === 1 ? (long > 4 ? 84 : 58) : `${(i % columns) * share + 6}%`,
     ...(columns === 1 ? { right: 14 } : { width: `${share - 8}%` }),
   };
@@ -295,9 +320,9 @@ export function keysOf(all: Series[], variants: string[]): Key[] {
     const { name, draw: how, quiet, hollow, mark } = series;
     if (quiet || name === "" || keys.has(name)) continue;
     const { color, dash, symbol } = lookOf(series, variants);
-    const is_line = how === "line" || how === "steps";
-    const look = how === "dots" ? { dot: mark === "down" || mark === "up" ? "triangle" : symbol }
-      : is_line ? { dash: hollow ? [3, 3] : dash } : { fill: hollow ? 0 : 1 };
+    const is_line = how === "line" || how === "steps", glyph = GLYPHS[mark ?? symbol];
+    const look = how === "dots" ? { glyph: hollow ? "○" : glyph ?? "●" }
+      : is_line ? { dash: hollow ? [3, 3] : dash, ...(mark && glyph ? { glyph } : {}) } : { fill: hollow ? 0 : 1 };
     keys.set(name, { name, color, ...look });
   }
   return [...keys.values()];
@@ -310,7 +335,7 @@ export function csvOf(chart: Chart): CsvColumn[] {
     series.x.map((_, i) => ({ panel, series, i }))));
   const all = chart.panels.flatMap((panel) => panel.series), [first] = chart.panels;
   const of_policies = all.every(({ policy }) => policy !== undefined);
-  const more = [...new Set(all.flatMap((each) => Object.keys(each.more ?? {})))];
+  const more = [...new Set(all.flatMap((each) => columnsBeyond(each).map(([name]) => name)))];
   type Row = (typeof rows)[number];
   const has = (key: "low" | "high" | "end") => all.some((each) => each[key] !== undefined);
   const optional = (key: "low" | "high" | "end", name: string): Record<string, (row: Row) => CsvValue> =>
@@ -325,7 +350,7 @@ export function csvOf(chart: Chart): CsvColumn[] {
     ...optional("low", "low"), ...optional("high", "high"),
     ...Object.fromEntries(more.filter((name) => name !== "repeats").map((name) => [name, ({ series, i }: Row) => series.more?.[name]?.[i]])),
     figures: ({ series }) => series.source ?? chart.kind,
-    gpu: () => chart.gpu, settings: () => chart.settings, jps: ({ series, i }) => chart.jps || series.more?.["label"]?.[i],
+    gpu: () => chart.gpu, settings: () => chart.settings, jps: () => chart.jps,
     repeats: ({ series, i }) => series.more?.["repeats"]?.[i] ?? series.repeats,
   });
 }

@@ -5,13 +5,14 @@ import {
 } from "echarts/components";
 import * as echarts from "echarts/core";
 import type { EChartsCoreOption, EChartsType } from "echarts/core";
+import { LabelLayout } from "echarts/features";
 import { CanvasRenderer } from "echarts/renderers";
 
 import { cssVar, onThemeChange, palette } from "@/shared/theme";
 
 echarts.use([
   BarChart, CustomChart, LineChart, ScatterChart, AriaComponent, AxisPointerComponent, DataZoomComponent, GraphicComponent, GridComponent,
-  LegendComponent, MarkLineComponent, TitleComponent, ToolboxComponent, TooltipComponent, CanvasRenderer,
+  LegendComponent, MarkLineComponent, TitleComponent, ToolboxComponent, TooltipComponent, LabelLayout, CanvasRenderer,
 ]);
 
 export type Option = EChartsCoreOption;

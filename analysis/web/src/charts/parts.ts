@@ -15,8 +15,8 @@ export interface Key {
   dash?: Dash;
   /** An area with an outline, filled with this much of the color. */
   fill?: number;
-  /** A dot of a scatter plot. */
-  dot?: string;
+  /** The mark of a dot, or of points on the line. */
+  glyph?: string;
 }
 
 /**
@@ -56,13 +56,14 @@ export function brief(value: number): string {
 }
 
 /** A sample of the chart's style for the item that the text beside it names. */
-export function swatch({ color, dash, fill, dot }: Key): HTMLElement {
+export function swatch({ color, dash, fill, glyph }: Key): HTMLElement {
   const element = h("span", { class: "swatch", "aria-hidden": "true" });
-  if (dot) {
+  element.style.color = color;
+  if (glyph && !dash) {
     element.classList.add("dotted");
-    element.textContent = { triangle: "▲", diamond: "◆" }[dot] ?? "●";
-    element.style.color = color;
+    element.textContent = glyph;
   } else if (dash) {
+    if (glyph) element.dataset["mark"] = glyph;
     const style = dash === "solid" ? "solid" : (dash[0] ?? 0) > 4 ? "dashed" : "dotted";
     element.style.borderTop = `3px ${style} ${color}`;
   } else {

@@ -52,7 +52,7 @@ export function capacitySection({ studies: charts, tables }: Report): Card[] {
   const cards = charts.filter(({ at }) => at["study"] === CAPACITY).map((chart, i) => cardOf(chart, `capacity-${i}`));
   return [together(h("section", { class: "study", id: CAPACITY, "aria-label": "Capacity" },
     h("h2", {}, "Capacity: the largest load within limits"),
-    h("div", { class: "nine" }, ...cards.map((card) => card.element)),
+    h("div", { class: "pairs" }, ...cards.map((card) => card.element)),
     ...own.flatMap((table) => [
       h("h3", {}, `${table.heading} `, badge(table.kind), csvButton("capacity.csv", () => csvOfTables([table]))), tableOf(table),
       ...table.notes.map((note) => h("p", { class: "small warn" }, note))])), cards)];
