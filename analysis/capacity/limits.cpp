@@ -71,10 +71,15 @@ std::string known_metrics() {
          sweep::joined(kRates);
 }
 
+std::string without_blanks(std::string text) {
+  text.erase(text.find_last_not_of(' ') + 1);
+  return text.substr(std::min(text.find_first_not_of(' '), text.size()));
+}
+
 Limit limit_of(const std::string& text) {
   const std::size_t at = text.find('=');
-  Limit limit{text.substr(0, at)};
-  const std::string number = at == std::string::npos ? "" : text.substr(at + 1);
+  Limit limit{without_blanks(text.substr(0, at))};
+  const std::string number = at == std::string::npos ? "" : without_blanks(text.substr(at + 1));
   const char* end = number.data() + number.size();
   const auto [stop, error] = std::from_chars(number.data(), end, limit.value);
   if (error != std::errc() || stop != end || !(limit.value > 0) || std::isinf(limit.value))

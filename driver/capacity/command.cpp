@@ -10,6 +10,7 @@
 #include "driver/run/setup.hpp"
 #include "sweeps/definition/assignment.hpp"
 #include "workers/profiles/profiles.hpp"
+#include "workers/rank/ready_worker.hpp"
 
 namespace driver {
 namespace {
@@ -70,6 +71,7 @@ void check_confirm(const Options& options, const std::string& searched) {
   require_backend(*options.confirm, "--confirm");
   if (*options.confirm == searched)
     throw UsageError("--confirm must be another backend than " + searched + ", which is searched");
+  worker::require_built(*options.confirm);
   Options on = options;
   on.backend = options.confirm;
   make_plan(options.arguments.front(), on);

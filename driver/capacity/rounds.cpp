@@ -88,7 +88,13 @@ int Rounds::run(const std::set<int>& cells, const std::string& stand) {
             << analysis::terminal_text(runs_.log()) << std::endl;
   reader_.reset();
   const int code = runs_.run({archive_, only, {}, {}, more_});
-  if (!is_over(code)) return code;
+  if (!is_over(code)) {
+    const bool has_begun = code == kIncomplete || code == kArchiveInUse ||
+                           std::filesystem::exists(archive_) ||
+                           std::filesystem::exists(archive_ + ".d");
+    if (!has_begun) runs_.remove_traces(archive_);
+    return code;
+  }
   for (const int cell : cells) tried_.insert(at(cell).key);
   read();
   if (std::ranges::all_of(cells, [&](int cell) { return is_open(cell); }))

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <cstdlib>
+#include <deque>
 #include <filesystem>
+#include <fstream>
 #include <iostream>
 #include <stdexcept>
 
@@ -114,14 +116,31 @@ int ChildRuns::run(const ChildRun& child) const {
                            std::to_string(end.signal) + "; the same command continues");
 }
 
+void ChildRuns::remove_traces(const std::string& archive) const {
+  constexpr std::size_t kLastLines = 20;
+  std::deque<std::string> last;
+  std::ifstream log(log_);
+  for (std::string line; std::getline(log, line);) {
+    if (!shown_.contains(with_users_places(line))) last.push_back(line);
+    if (last.size() > kLastLines) last.pop_front();
+  }
+  for (const std::string& line : last) std::cerr << "  " << analysis::terminal_text(line) << '\n';
+  std::error_code ignored;
+  for (const std::string& file : {log_, archive + ".asked"}) fs::remove(file, ignored);
+  if (sweep_file_ != spec_.path) fs::remove(sweep_file_, ignored);
+}
+
 bool is_over(int exit_code) { return exit_code == kOk || exit_code == kSomeCellsFailed; }
 
 std::string why_search_ends(int exit_code, const std::string& log) {
   const char* how = exit_code == kIncomplete     ? " stopped before its last cell"
                     : exit_code == kArchiveInUse ? " found its archive in use"
                                                  : " failed";
-  return "a run" + std::string(how) + " (exit code " + std::to_string(exit_code) + ", " +
-         analysis::terminal_text(log) + "); the same command continues";
+  const bool has_log = fs::exists(log);
+  return "a run" + std::string(how) + (has_log ? "" : " before it wrote a result") +
+         " (exit code " + std::to_string(exit_code) +
+         (has_log ? ", " + analysis::terminal_text(log) : "") + "); the same command " +
+         (has_log ? "continues" : "begins again");
 }
 
 void write_asked(const std::string& archive, const std::vector<std::string>& only,

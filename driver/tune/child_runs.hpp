@@ -32,6 +32,9 @@ class ChildRuns {
   /// Runs what the archive lacks, and shows why it waits, fails or leaves cells. Returns the exit
   /// code of the run. Throws std::runtime_error when it is killed.
   int run(const ChildRun& child) const;
+  /// After a run that failed before it wrote any of the archive, as where its launcher does not
+  /// find a program: shows what it printed, and removes the files that the search has made for it.
+  void remove_traces(const std::string& archive) const;
   /// KEY=VALUE of every --set.
   std::vector<std::string> assignments(const sweep::ParamMap& set) const;
   /// That of the command line or the file; else sim.

@@ -9,6 +9,7 @@
 using Catch::Matchers::Contains;
 using support::Outcome;
 using support::Program;
+using support::rows_of;
 
 namespace {
 
@@ -50,13 +51,11 @@ Outcome search(const Program& program, std::vector<std::string> more = {},
   return program.run(words);
 }
 
-std::vector<nlohmann::json> rows_of(const Program& program, const std::string& archive,
-                                    const std::string& table) {
-  std::vector<nlohmann::json> rows;
-  const Outcome found = program.run({"export", archive, "--table", table, "--format", "jsonl"});
-  for (const std::string& line : support::lines_of(found.out))
-    rows.push_back(nlohmann::json::parse(line));
-  return rows;
+/// Makes the report of a.h5. Returns the charts and tables of its page.
+std::string report_data(const Program& program) {
+  REQUIRE(program.run({"report", "a.h5", "-o", "report"}).exit_code == 0);
+  return program.exists("report/report.json") ? program.read("report/report.json")
+                                              : program.page("report");
 }
 
 /// With linear interpolation.
@@ -112,11 +111,8 @@ TEST_CASE("capacity finds the largest load within limits, and says what binds an
     CHECK_THAT(program.run({"status", "a.h5"}).out, Contains(" 0 left, 0 failed"));
   }
   SECTION("its report begins with the capacities and the front") {
-    REQUIRE(program.run({"report", "a.h5", "-o", "report"}).exit_code == 0);
-    const std::string page = program.page("report");
-    CHECK_THAT(page, Contains("Capacity within limits") && Contains("ttft_p90"));
-    const std::string data =
-        program.exists("report/report.json") ? program.read("report/report.json") : page;
+    const std::string data = report_data(program);
+    CHECK_THAT(program.page("report"), Contains("Capacity within limits") && Contains("ttft_p90"));
     CHECK_THAT(data, Contains("Capacity: agents per GPU") && Contains("\"figure\":\"front\"") &&
                          Contains("P90 interactivity [tokens/s that a user sees]") &&
                          Contains("\"mark\":\"square\""));
@@ -169,9 +165,7 @@ TEST_CASE("limits that no load meets, or that all meet, are said with their numb
   const Outcome all = search(program, {"--slo", "ttft_p90=1000", "--most", "3"});
   CHECK(all.exit_code == 0);
   CHECK_THAT(all.out, Contains("at least 3; raise --most"));
-  REQUIRE(program.run({"report", "a.h5", "-o", "report"}).exit_code == 0);
-  const std::string data = program.exists("report/report.json") ? program.read("report/report.json")
-                                                                : program.page("report");
+  const std::string data = report_data(program);
   CHECK_THAT(data, Contains("\"no host memory, at least\"") && Contains("\"mark\":\"right\""));
   CHECK_THAT(search(program, {"--slo", "ttft_p90=1000", "--most", "40"}, "b.h5").out,
              Contains("agents of 16 jobs are never live together: raise workload.jobs"));
@@ -260,9 +254,7 @@ loose = "ttft_p90=2"
   CHECK(tiers.exit_code == 0);
   CHECK_THAT(tiers.out, Contains("strict  h100-80gb") && Contains("loose   h100-80gb") &&
                             Contains("jobs/s per GPU"));
-  REQUIRE(program.run({"report", "a.h5", "-o", "report"}).exit_code == 0);
-  const std::string data = program.exists("report/report.json") ? program.read("report/report.json")
-                                                                : program.page("report");
+  const std::string data = report_data(program);
   CHECK_THAT(data, Contains("\"figure\":\"front-dollar\"") &&
                        Contains("\"figure\":\"front-joule\"") && Contains("output tokens a joule"));
 }
@@ -272,9 +264,7 @@ TEST_CASE("any archive with three loads shows the front") {
   std::string text = support::kTinySweep;
   program.write("tiny.toml", text.replace(text.find("jps = [3]"), 9, "jps = [1, 3, 9]"));
   REQUIRE(program.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);
-  REQUIRE(program.run({"report", "a.h5", "-o", "report"}).exit_code == 0);
-  const std::string data = program.exists("report/report.json") ? program.read("report/report.json")
-                                                                : program.page("report");
+  const std::string data = report_data(program);
   CHECK_THAT(data, Contains("\"figure\":\"front\",\"study\":\"interactivity\"") &&
                        !Contains("\"title\":\"Capacity: "));
 }
@@ -292,11 +282,15 @@ TEST_CASE("a row whose cells fail ends with exit code 3") {
 TEST_CASE("a capacity is confirmed on another backend alone, which is known before the search") {
   const Program program;
   program.write("agents.toml", kAgents);
-  for (const std::string backend : {"sim", "gpu", "server"}) {
+  std::map<std::string, std::string> complaints = {{"sim", "--confirm must be "},
+                                                   {"gpu", "--confirm must be "},
+                                                   {"server", "the key \"server."}};
+  const std::string built = program.run({"--version"}).out;
+  if (built.find("CUDA none") != built.npos) complaints["cuda"] = "built without CUDA";
+  for (const auto& [backend, complaint] : complaints) {
     const Outcome found = search(program, {"--confirm", backend});
     CHECK(found.exit_code == 2);
-    CHECK_THAT(found.err,
-               Contains(backend == "server" ? "the key \"server." : "--confirm must be "));
+    CHECK_THAT(found.err, Contains(complaint));
     CHECK_FALSE((program.exists("a.h5") || program.exists("a.capacity.toml")));
   }
 }
@@ -315,91 +309,22 @@ TEST_CASE("a launcher that is not there is wrong input") {
   }
 }
 
+TEST_CASE("a launcher that finds no program leaves no file, and what it printed is shown") {
+  const Program program;
+  program.write("agents.toml", kAgents);
+  const Outcome found = search(program, {"--launch", "env A=1 nosuch"});
+  CHECK(found.exit_code == 127);
+  CHECK_THAT(found.err, Contains("nosuch") && Contains("failed before it wrote a result") &&
+                            Contains("the same command begins again"));
+  CHECK(program.names_in("") == std::vector<std::string>{"agents.toml", "tiny.toml"});
+}
+
 TEST_CASE("what a run says of the sweep names the user's lines") {
   const Program program;
   program.write("agents.toml", kAgents + "[server]\nkind = \"vllm\"\n");
   const Outcome found = search(program, {"--most", "2"});
   CHECK(found.exit_code == 0);
   CHECK_THAT(found.err, Contains("agents.toml:21:1: ") && !Contains("a.capacity.toml:"));
-}
-
-namespace {
-
-/// Two policies: alike at the small rate, and not told apart by three repeats at the other.
-const std::string kWinners = R"(schema = 1
-[sweep]
-name = "winners"
-backend = "sim"
-[axes]
-gpu = ["h100-80gb"]
-policy = ["fcfs", "job_fcfs"]
-jps = [0.01, 8.0]
-[repeat]
-n = 7
-[engine]
-kv_tokens = 60000
-[workload]
-kind = "swe_smith_like"
-jobs = 12
-)";
-
-Outcome decide(const Program& program, std::vector<std::string> more = {},
-               const std::string& archive = "w.h5") {
-  std::vector<std::string> words = {"run", "winners.toml", "--until-decided", "--archive", archive};
-  words.insert(words.end(), more.begin(), more.end());
-  return program.run(words);
-}
-
-}  // namespace
-
-TEST_CASE("repeats are spent where the winner is undecided") {
-  const Program program;
-  program.write("winners.toml", kWinners);
-  const Outcome found = decide(program);
-  INFO(found.err << found.out);
-  REQUIRE(found.exit_code == 0);
-  CHECK_THAT(found.err, Contains("run --until-decided: round 1, 0 of 2 winners decided, 12 cells"));
-  std::map<std::string, int> repeats;
-  for (const auto& row : rows_of(program, "w.h5", "cells"))
-    if (row.at("status") == "ok")
-      ++repeats[row.at("policy").get<std::string>() + row.at("jps").dump()];
-  CAPTURE(repeats);
-  CHECK(repeats.size() == 4);
-  for (const auto& [place, count] : repeats)
-    CHECK((place.ends_with("0.01") ? count == 3 : count > 3));
-
-  SECTION("again, and killed on the way, it has the same cells") {
-    const Outcome again = decide(program);
-    CHECK(again.out == found.out);
-    CHECK(again.err.empty());
-    program.write("once.sh",
-                  "if [ -e once ]; then exec \"$@\"; fi; touch once\n"
-                  "\"$@\" --time-limit 0 --workers 1; kill -KILL $$\n");
-    CHECK(decide(program, {"--launch", "sh once.sh"}, "k.h5").exit_code != 0);
-    CHECK(decide(program, {"--launch", "sh once.sh"}, "k.h5").exit_code == 0);
-    CHECK(program.run({"check", "--equal", "w.h5", "k.h5"}).exit_code == 0);
-  }
-  SECTION("a budget ends it before the round that it does not reach") {
-    const Outcome small = decide(program, {"--budget", "11"}, "b.h5");
-    CHECK(small.exit_code == 75);
-    CHECK_THAT(small.err, Contains("the budget of 11 cells leaves 2 of 2 winners undecided: the "
-                                   "next round needs 12;"));
-    CHECK_FALSE(program.exists("b.h5"));
-  }
-}
-
-TEST_CASE("until-decided chooses its cells itself, of four repeats or more") {
-  const Program program;
-  program.write("winners.toml", kWinners);
-  const Outcome only = decide(program, {"--only", "jps=1"});
-  CHECK(only.exit_code == 2);
-  CHECK_THAT(only.err, Contains("--until-decided chooses the cells itself"));
-  const Outcome few = decide(program, {"--set", "repeat.n=3"});
-  CHECK(few.exit_code == 2);
-  CHECK_THAT(few.err, Contains("[repeat] n must be 4 or more, found 3"));
-  const Outcome plain = program.run({"run", "winners.toml", "--budget", "3"});
-  CHECK(plain.exit_code == 2);
-  CHECK_THAT(plain.err, Contains("--budget and --launch are for --until-decided"));
 }
 
 TEST_CASE("another backend confirms a capacity beside the modelled one") {

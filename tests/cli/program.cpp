@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <fstream>
+#include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
 
@@ -122,6 +123,14 @@ std::vector<std::string> Program::names_in(const std::string& name) const {
     names.push_back(entry.path().filename().string());
   std::ranges::sort(names);
   return names;
+}
+
+std::vector<nlohmann::json> rows_of(const Program& program, const std::string& archive,
+                                    const std::string& table) {
+  std::vector<nlohmann::json> rows;
+  const Outcome found = program.run({"export", archive, "--table", table, "--format", "jsonl"});
+  for (const std::string& line : lines_of(found.out)) rows.push_back(nlohmann::json::parse(line));
+  return rows;
 }
 
 }  // namespace support

@@ -1,5 +1,6 @@
 #pragma once
 #include <filesystem>
+#include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <vector>
 
@@ -38,6 +39,10 @@ class Program {
  private:
   TempDir folder_;
 };
+
+/// The rows of an archive's table.
+std::vector<nlohmann::json> rows_of(const Program& program, const std::string& archive,
+                                    const std::string& table);
 
 /// Two cells of three small jobs each; tests rely on the line numbers of workload.jobs and jps.
 inline const std::string kTinySweep = R"(schema = 1

@@ -52,13 +52,18 @@ ReadyWorker prepare_for_server(Hello hello, int local_worker,
 
 }  // namespace
 
+void require_built(const std::string& backend) {
+  if (backend == "cuda" && backends::cuda_runtime_version().empty())
+    backends::open_cuda_device(0);  // says so
+}
+
 ReadyWorker prepare_worker(Hello hello, const std::string& backend, int local_worker,
                            const std::filesystem::path& profiles,
                            const std::filesystem::path& cache) {
   hello.backend = backend;
   if (backend == "server") return prepare_for_server(std::move(hello), local_worker, profiles);
   if (backend != "cuda") return {std::move(hello), std::make_shared<Executor>()};
-  if (backends::cuda_runtime_version().empty()) backends::open_cuda_device(0);  // says so
+  require_built(backend);
   const backends::DriverDevices visible = backends::probe_cuda().driver;
   auto device =
       backends::open_cuda_device(device_for(local_worker, backend, visible).ordinal, cache);

@@ -13,6 +13,9 @@ struct ReadyWorker {
   std::shared_ptr<Executor> executor;
 };
 
+/// Throws engine::InputError when the program was built without the backend.
+void require_built(const std::string& backend);
+
 /// On cuda, opens the GPU of worker number `local_worker` of its node, and sets its SKU unless
 /// `hello` has one. When a launcher shows each process one GPU, opens that one. `cache` is the
 /// folder of measured algorithms, as for open_cuda_device(). Throws engine::InputError when no GPU

@@ -29,6 +29,7 @@ TEST_CASE("a limit is the most of a latency, or the least of a speed") {
   CHECK_FALSE(limits[2].is_met_by(19));
   CHECK(limits[2].is_met_by(sweep::kNotObserved));
   CHECK(parse_limits("ttft_p99_s=1").front().is_most);
+  CHECK(parse_limits(" ttft_p90 = 2, tpot_p90=0.05 ").back().text() == "tpot_p90 <= 0.05 s");
   CHECK(parse_limits("prefix_hit_rate=0.5").front().text() == "prefix_hit_rate >= 0.5");
 }
 
