@@ -144,13 +144,6 @@ std::string_view type_name(const ColumnData& data) {
   return kNames[data.index()];
 }
 
-Table rows_in(const Table& table, std::size_t first, std::size_t count) {
-  Table rows{table.name, {}};
-  for (const Column& column : table.columns)
-    append_values(rows.columns.emplace_back(without_rows(column)).data, column.data, first, count);
-  return rows;
-}
-
 bool same_results(const Table& a, const Table& b) {
   const std::vector<const Column*> left = lasting(a), right = lasting(b);
   return a.name == b.name && std::equal(left.begin(), left.end(), right.begin(), right.end(),

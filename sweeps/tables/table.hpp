@@ -55,8 +55,6 @@ struct Table {
 
 /// The same column without rows.
 Column without_rows(const Column& column);
-/// Rows [first, first + count) of the table.
-Table rows_in(const Table& table, std::size_t first, std::size_t count);
 /// Appends `count` values of `from` from `first` on. Throws TableError when the types differ.
 void append_values(ColumnData& to, const ColumnData& from, std::size_t first, std::size_t count);
 /// The same for all values.
