@@ -5,19 +5,12 @@
 
 #include "analysis/text/json.hpp"
 #include "analysis/text/text_table.hpp"
+#include "sweeps/tables/table_row.hpp"
 
 namespace analysis {
 namespace {
 
 using sweep::Column;
-
-const std::string& name_of(const Column& column, std::int8_t value) {
-  if (value < 0 || static_cast<std::size_t>(value) >= column.enum_names.size()) {
-    throw sweep::TableError(column.name + " holds " + std::to_string(value) +
-                            ", which has no name");
-  }
-  return column.enum_names[static_cast<std::size_t>(value)];
-}
 
 /// A value of a column; null if there is no column.
 struct Source {
@@ -25,17 +18,10 @@ struct Source {
 
   Json operator()(std::size_t row) const {
     if (column == nullptr) return nullptr;
-    return std::visit([&](const auto& values) { return json_of(values[row]); }, column->data);
-  }
-
- private:
-  template <class T>
-  Json json_of(const T& value) const {
-    if constexpr (std::is_same_v<T, std::int8_t>) {
-      if (std::ranges::equal(column->enum_names, sweep::enum_names(true))) return value != 0;
-      if (!column->enum_names.empty()) return name_of(*column, value);
-    }
-    return value;
+    if (std::ranges::equal(column->enum_names, sweep::enum_names(true)))
+      return std::get<std::vector<std::int8_t>>(column->data)[row] != 0;
+    if (!column->enum_names.empty()) return sweep::name_in(*column, row);
+    return std::visit([&](const auto& values) { return Json(values[row]); }, column->data);
   }
 };
 

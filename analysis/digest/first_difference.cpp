@@ -5,6 +5,7 @@
 
 #include "analysis/digest/digest.hpp"
 #include "analysis/text/text_table.hpp"
+#include "sweeps/tables/table_row.hpp"
 
 namespace analysis {
 namespace {
@@ -12,53 +13,35 @@ namespace {
 using Texts = std::vector<std::string>;
 using BySteps = std::map<std::int64_t, Texts>;
 
-/// Reads the rows of one table of a cell as actions in words.
-class Actions {
- public:
-  explicit Actions(const sweep::Table& table) : table_(table) {}
+/// The actions of each step, in a fixed order. `text_of` a row of the table.
+BySteps by_step(const sweep::Table& table, auto text_of) {
+  BySteps steps;
+  for (sweep::TableRow row{table, 0}; row.row < table.rows(); ++row.row)
+    steps[row.at<std::int64_t>("step")].push_back(text_of(row));
+  for (auto& [at, texts] : steps) std::ranges::sort(texts);
+  return steps;
+}
 
-  BySteps scheduled() const {
-    const auto& computed = numbers("computed_before");
-    return by_step([&, tokens = numbers("tokens")](std::size_t row) {
-      return name("kind", row) + request(row) + ": " + four_digits(tokens[row]) + " tokens after " +
-             four_digits(computed[row]);
-    });
-  }
+/// "evict_gpu job 7 turn 2: "
+std::string beginning(const sweep::TableRow& row) {
+  const std::int32_t job = row.count("job"), turn = row.count("turn");
+  const std::string of_turn = turn < 0 ? "" : " turn " + std::to_string(turn);
+  return row.name("kind") + (job < 0 ? "" : " job " + std::to_string(job) + of_turn) + ": ";
+}
 
-  BySteps kv_events() const {
-    return by_step([&, blocks = numbers("blocks")](std::size_t row) {
-      return name("kind", row) + request(row) + ": " + four_digits(blocks[row]) + " blocks (" +
-             name("reason", row) + ')';
-    });
-  }
+BySteps scheduled(const sweep::CellResult& result) {
+  return by_step(result.sched, [](const sweep::TableRow& row) {
+    return beginning(row) + four_digits(row.count("tokens")) + " tokens after " +
+           four_digits(row.count("computed_before"));
+  });
+}
 
- private:
-  std::vector<double> numbers(std::string_view column) const { return numbers_of(table_, column); }
-
-  std::string name(std::string_view column, std::size_t row) const {
-    const auto& names = table_.column(column).enum_names;
-    return names.at(static_cast<std::size_t>(table_.values<std::int8_t>(column)[row]));
-  }
-
-  std::string request(std::size_t row) const {
-    const auto job = table_.values<std::int32_t>("job")[row],
-               turn = table_.values<std::int32_t>("turn")[row];
-    if (job < 0) return "";
-    return " job " + std::to_string(job) + (turn < 0 ? "" : " turn " + std::to_string(turn));
-  }
-
-  /// In each step the actions are in a fixed order.
-  template <class TextOf>
-  BySteps by_step(TextOf text_of) const {
-    BySteps steps;
-    const auto& step = table_.values<std::int64_t>("step");
-    for (std::size_t row = 0; row < step.size(); ++row) steps[step[row]].push_back(text_of(row));
-    for (auto& [at, texts] : steps) std::ranges::sort(texts);
-    return steps;
-  }
-
-  const sweep::Table& table_;
-};
+BySteps kv_events(const sweep::CellResult& result) {
+  return by_step(result.kv_events, [](const sweep::TableRow& row) {
+    return beginning(row) + four_digits(row.count("blocks")) + " blocks (" + row.name("reason") +
+           ')';
+  });
+}
 
 int row_of(const sweep::CellResult& result, std::int64_t step) {
   const auto& steps = result.steps.values<std::int64_t>("step");
@@ -94,11 +77,11 @@ FirstDifference first_apart(const BySteps& in_a, const BySteps& in_b, const swee
 }  // namespace
 
 FirstDifference first_scheduled_apart(const sweep::CellResult& a, const sweep::CellResult& b) {
-  return first_apart(Actions(a.sched).scheduled(), Actions(b.sched).scheduled(), a, b);
+  return first_apart(scheduled(a), scheduled(b), a, b);
 }
 
 FirstDifference first_kv_apart(const sweep::CellResult& a, const sweep::CellResult& b) {
-  return first_apart(Actions(a.kv_events).kv_events(), Actions(b.kv_events).kv_events(), a, b);
+  return first_apart(kv_events(a), kv_events(b), a, b);
 }
 
 std::string at_step(const sweep::CellResult& result, const OwnActions& own,

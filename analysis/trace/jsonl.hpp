@@ -1,8 +1,6 @@
 #pragma once
 #include <iosfwd>
 
-#include "analysis/trace/requests.hpp"
-#include "analysis/trace/steps.hpp"
 #include "sweeps/tables/result.hpp"
 
 namespace analysis {
@@ -21,7 +19,19 @@ namespace analysis {
 // All throw std::system_error when a write fails, and std::logic_error when the tables contradict
 // each other.
 
+/// A step_snapshot of each step, a prefix_cache_lookup for each request scheduled for the first
+/// time, and a step_decision.
+///
+/// theoretical_hit is the KV that the preceding turn left: its prompt and output minus the last
+/// token, which is never computed, in whole blocks, at most the blocks of the prompt minus one
+/// token; null without a block size. miss_cause tells why the hit was smaller: "evicted_gpu" or
+/// "evicted_dram" if the job lost blocks since then, "none" if nothing is missing, otherwise null.
+void write_steps(const sweep::CellResult& result, std::ostream& out);
+
 /// A kv_event for every row of /kv_events.
 void write_events(const sweep::CellResult& result, std::ostream& out);
+
+/// A record for every turn in order of their ends, then a job record for every job.
+void write_requests(const sweep::CellResult& result, std::ostream& out);
 
 }  // namespace analysis

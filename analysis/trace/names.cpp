@@ -1,6 +1,5 @@
 #include "analysis/trace/names.hpp"
 
-#include <charconv>
 #include <stdexcept>
 
 namespace analysis {
@@ -15,21 +14,6 @@ std::string numbered(std::int32_t job, std::int32_t turn) {
 }
 
 }  // namespace
-
-TraceLabels::TraceLabels(const std::vector<sweep::Note>& notes) {
-  for (const sweep::Note& note : notes) {
-    if (note.name == "policy") policy = note.text;
-    if (note.name == "cell") cell = note.text;
-    if (note.name == "connector") connector = note.text;
-    if (note.name == "block_size") {
-      std::from_chars(note.text.data(), note.text.data() + note.text.size(), block_size);
-    }
-  }
-}
-
-void add_label(Json& line, const char* name, const std::string& text) {
-  if (!text.empty()) line[name] = text;
-}
 
 TurnNames::TurnNames(const sweep::CellResult& result)
     : job_of_turn_(result.turns.values<std::int32_t>("job")) {

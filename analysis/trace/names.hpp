@@ -5,21 +5,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "analysis/text/json.hpp"
 #include "sweeps/tables/result.hpp"
 
 namespace analysis {
-
-/// The notes of a cell that a trace uses.
-struct TraceLabels {
-  explicit TraceLabels(const std::vector<sweep::Note>& notes);
-
-  std::string policy, cell, connector;  // empty: unknown
-  std::int32_t block_size = 0;          // in tokens; 0: unknown
-};
-
-/// Adds "name":"text", or nothing for an unknown label.
-void add_label(Json& line, const char* name, const std::string& text);
 
 /// Finds rows of /turns by job and turn, and names requests as traces do: "<job id>:<turn>".
 class TurnNames {
