@@ -1,8 +1,8 @@
 #include "analysis/text/packed.hpp"
 
+#include <openssl/evp.h>
 #include <zlib.h>
 
-#include <cstdint>
 #include <stdexcept>
 
 namespace analysis {
@@ -10,22 +10,14 @@ namespace {
 
 /// Columns of a trace shrink to a fifth at any level; higher levels only take longer.
 constexpr int kLevel = 4;
-constexpr std::string_view kDigits =
-    "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
 
 }  // namespace
 
 std::string base64(std::string_view bytes) {
-  std::string text;
-  text.reserve((bytes.size() + 2) / 3 * 4);
-  for (std::size_t i = 0; i < bytes.size(); i += 3) {
-    const std::string_view here = bytes.substr(i, 3);
-    std::uint32_t bits = 0;
-    for (std::size_t k = 0; k < 3; ++k)
-      bits = bits << 8 | (k < here.size() ? static_cast<unsigned char>(here[k]) : 0u);
-    for (std::size_t k = 0; k < 4; ++k)
-      text += k <= here.size() ? kDigits[bits >> (18 - 6 * k) & 63u] : '=';
-  }
+  std::string text((bytes.size() + 2) / 3 * 4, '\0');
+  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
+                  reinterpret_cast<const unsigned char*>(bytes.data()),
+                  static_cast<int>(bytes.size()));
   return text;
 }
 

@@ -80,7 +80,7 @@ MAY_INCLUDE = {
                     "sweeps/files sweeps/tables sweeps/definition sweeps/archive sweeps/commits json posix",
     "workers/tools": "workers/rank workers/server workers/server/dialect workers/server/http workers/cell workers/engine/base workers/workload "
                      "workers/workload/trace workers/backends/cuda posix",
-    "analysis/text": "sweeps/files json zlib posix",
+    "analysis/text": "sweeps/files json openssl zlib posix",
     "analysis/digest": "analysis/text sweeps/tables sweeps/definition",
     "analysis/compare": "analysis/text analysis/digest sweeps/files sweeps/tables sweeps/definition sweeps/archive",
     "analysis/ranking": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/definition sweeps/archive",
