@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
@@ -55,11 +54,9 @@ std::optional<Statistic> statistic_of(std::string metric) {
   if (latency_named(found.name) == nullptr && found.name != kInteractivity) return std::nullopt;
   if (what == "max") found.percent = 100;
   if (what == "max" || what == "mean") return found;
-  if (!what.starts_with('p')) return std::nullopt;
-  const char* end = what.data() + what.size();
-  const auto [stop, error] = std::from_chars(what.data() + 1, end, found.percent);
-  if (error != std::errc() || stop != end || !(found.percent > 0 && found.percent < 100))
-    return std::nullopt;
+  const auto percent = what.starts_with('p') ? number_from(what.substr(1)) : std::nullopt;
+  if (!percent || !(*percent > 0 && *percent < 100)) return std::nullopt;
+  found.percent = *percent;
   return found;
 }
 
@@ -78,12 +75,11 @@ std::string without_blanks(std::string text) {
 
 Limit limit_of(const std::string& text) {
   const std::size_t at = text.find('=');
-  Limit limit{without_blanks(text.substr(0, at))};
-  const std::string number = at == std::string::npos ? "" : without_blanks(text.substr(at + 1));
-  const char* end = number.data() + number.size();
-  const auto [stop, error] = std::from_chars(number.data(), end, limit.value);
-  if (error != std::errc() || stop != end || !(limit.value > 0) || std::isinf(limit.value))
+  const auto number =
+      at == std::string::npos ? std::nullopt : number_from(without_blanks(text.substr(at + 1)));
+  if (!number || !(*number > 0) || std::isinf(*number))
     throw std::invalid_argument('"' + text + "\" is no limit: METRIC=NUMBER, as ttft_p90=2");
+  Limit limit{without_blanks(text.substr(0, at)), *number};
   const auto statistic = statistic_of(limit.metric);
   const bool is_rate = std::ranges::find(kRates, limit.metric) != kRates.end();
   if (!statistic && !is_rate && direction_of(limit.metric) == Direction::neither)
@@ -139,9 +135,8 @@ const std::vector<double>& CellMetrics::values(const std::string& name) {
 double CellMetrics::operator()(const std::string& metric) {
   const auto statistic = statistic_of(metric);
   if (!statistic) {
-    for (const sweep::Figure& figure : cell_.figures)
-      if (figure.name == metric) return figure.value;
-    return sweep::kNotObserved;
+    const sweep::Figure* figure = sweep::find_named(cell_.figures, metric);
+    return figure == nullptr ? sweep::kNotObserved : figure->value;
   }
   const bool is_speed = statistic->name == kInteractivity;
   const std::vector<double>& seconds = values(is_speed ? "tpot" : statistic->name);

@@ -125,7 +125,7 @@ std::vector<CapacityPlace> capacity_places(const CapacityRules& rules,
   for (const sweep::CellRecord* record : records) {
     const sweep::Value* load = sweep::value_on(record->axes, rules.load);
     if (load == nullptr) continue;
-    const auto number = std::ranges::find(rules.search.loads, number_in(*load));
+    const auto number = std::ranges::find(rules.search.loads, number_of(*load));
     if (number == rules.search.loads.end()) continue;
     const int seed = seed_of(*record, rules);
     if (seed < 0) continue;

@@ -38,7 +38,7 @@ const sweep::Axis& load_axis(const sweep::SweepSpec& spec) {
 std::vector<double> numbers_on(const sweep::Axis& axis) {
   std::vector<double> numbers;
   for (const sweep::Param& each : axis.values) {
-    numbers.push_back(number_in(each.value));
+    numbers.push_back(number_of(each.value));
     if (!(numbers.back() > 0))
       throw sweep::SpecError(place(each.where) + axis.name + " must be a number above 0, found " +
                              sweep::to_text(each.value));
@@ -136,14 +136,8 @@ sweep::ParamMap table_of(const sweep::SweepSpec& spec) {
 
 }  // namespace
 
-double number_in(const sweep::Value& value) {
-  if (const auto* whole = std::get_if<std::int64_t>(&value)) return static_cast<double>(*whole);
-  const auto* real = std::get_if<double>(&value);
-  return real != nullptr ? *real : sweep::kNotObserved;
-}
-
 std::string value_text(const sweep::Value& value) {
-  const double number = number_in(value);
+  const double number = number_of(value);
   return std::isnan(number) ? sweep::bare_text(value) : exact_number(number);
 }
 

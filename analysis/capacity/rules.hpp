@@ -50,9 +50,6 @@ std::string search_table(const sweep::ParamMap& capacity, const CapacityRules& r
 /// The names of GPUs in a sweep.
 std::vector<std::string> gpus_of(const sweep::SweepSpec& spec);
 
-/// The number; NaN for other values.
-double number_in(const sweep::Value& value);
-
 /// The value as a text; numbers as they are written shortest, 64 for 64.0.
 std::string value_text(const sweep::Value& value);
 

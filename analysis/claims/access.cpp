@@ -30,8 +30,9 @@ bool is_read(const Touch& touch) {
   return touch.kind == KvAccessKind::read_key || touch.kind == KvAccessKind::read_value;
 }
 
-std::vector<Touch> touches_of(const ConfiguredCell& cell, const LoadTable& load) {
-  const sweep::Table rows = load(cell, "access_rows"), table = load(cell, "kv_access");
+std::vector<Touch> touches_of(const ConfiguredCell& cell) {
+  const sweep::Table rows = stored_table(cell, "access_rows"),
+                     table = stored_table(cell, "kv_access");
   const auto& steps = rows.values<std::int64_t>("step");
   const auto& numbers = rows.values<std::int32_t>("batch_row");
   const auto& phases = rows.values<std::int8_t>("phase");
@@ -147,27 +148,25 @@ double write_spread(const std::vector<Touch>& touches, const sweep::Table& kerne
       [](const Touch& touch) { return std::pair(touch.row, touch.block); });
 }
 
-std::optional<double> of_cell(const std::string& name, const ConfiguredCell& cell,
-                              const LoadTable& load) {
-  if (name == "idle") return percentile(idle_shares(load(cell, "kv_access")), 50);
-  if (name == "prefill_reads") return prefill_reads(touches_of(cell, load));
-  if (name == "behind_keys") return behind_keys(touches_of(cell, load));
-  if (name == "ascending") return ascending(touches_of(cell, load));
+std::optional<double> of_cell(const std::string& name, const ConfiguredCell& cell) {
+  if (name == "idle") return percentile(idle_shares(stored_table(cell, "kv_access")), 50);
+  if (name == "prefill_reads") return prefill_reads(touches_of(cell));
+  if (name == "behind_keys") return behind_keys(touches_of(cell));
+  if (name == "ascending") return ascending(touches_of(cell));
   if (name == "read_spread")
-    return read_spread(touches_of(cell, load), load(cell, "access_kernels"));
+    return read_spread(touches_of(cell), stored_table(cell, "access_kernels"));
   if (name == "write_spread")
-    return write_spread(touches_of(cell, load), load(cell, "access_kernels"));
+    return write_spread(touches_of(cell), stored_table(cell, "access_kernels"));
   return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<double> access_metric(const std::string& name,
-                                    std::span<const ConfiguredCell* const> cells,
-                                    const LoadTable& load) {
+                                    std::span<const ConfiguredCell* const> cells) {
   Values values;
   for (const ConfiguredCell* cell : cells) {
-    const std::optional<double> value = of_cell(name, *cell, load);
+    const std::optional<double> value = of_cell(name, *cell);
     if (!value) return std::nullopt;
     values.push_back(*value);
   }

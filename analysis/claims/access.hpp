@@ -18,7 +18,6 @@ namespace analysis {
 ///   idle            share of the time without an access to a block; median over keys and values
 /// NaN if the log has no such accesses; empty for an unknown name.
 std::optional<double> access_metric(const std::string& name,
-                                    std::span<const ConfiguredCell* const> cells,
-                                    const LoadTable& load);
+                                    std::span<const ConfiguredCell* const> cells);
 
 }  // namespace analysis

@@ -1,42 +1,18 @@
 #include <algorithm>
 #include <cmath>
 #include <deque>
+#include <iterator>
 #include <ostream>
 
 #include "analysis/claims/claims.hpp"
 #include "analysis/compare/published.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
-#include "sweeps/archive/reader.hpp"
 
 namespace analysis {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Open archives, their cells, and the archive of each cell.
-class OpenArchives {
- public:
-  explicit OpenArchives(const std::vector<std::string>& paths) {
-    for (const std::string& path : paths) {
-      readers_.emplace_back(path);
-      for (const sweep::CellRecord& record : readers_.back().cells()) {
-        cells_.emplace_back(record);
-        owner_[&record] = {&readers_.back(), record.index};
-      }
-    }
-  }
-  const std::vector<ConfiguredCell>& cells() const { return cells_; }
-  sweep::Table load(const ConfiguredCell& cell, std::string_view table) {
-    const auto& [reader, row] = owner_.at(cell.record);
-    return reader->load_table(row, table);
-  }
-
- private:
-  std::deque<sweep::ArchiveReader> readers_;  // own the records that the cells point to
-  std::vector<ConfiguredCell> cells_;
-  std::map<const sweep::CellRecord*, std::pair<sweep::ArchiveReader*, int>> owner_;
-};
 
 std::string limits_text(const ClaimPoint& point) {
   if (point.low == point.high) return four_digits(point.low);
@@ -49,7 +25,7 @@ std::string distance_text(const ClaimRow& row) {
   const double distance = distance_of(row);
   if (std::isnan(distance)) return "-";
   if (distance == 0) return "0";
-  return (distance > 0 ? "+" : "") + four_digits(std::round(1000 * distance) / 10) + " %";
+  return (distance > 0 ? "+" : "") + in_percent(distance) + " %";
 }
 
 std::string direction_text(std::optional<Verdict> direction) {
@@ -138,8 +114,7 @@ std::vector<std::string> claim_sets(const fs::path& folder) {
   return names;
 }
 
-ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
-                       const fs::path& folder) {
+ClaimReport claims_in(const fs::path& folder, const std::string& set) {
   const std::vector<std::string> sets = claim_sets(folder);
   if (!set.empty() && std::ranges::find(sets, set) == sets.end())
     throw sweep::SpecError("no set of claims is called " + set +
@@ -155,11 +130,17 @@ ClaimReport run_claims(const std::vector<std::string>& archives, const std::stri
     for (Claim& claim : load_claims((folder / "claims" / (name + ".toml")).string(), published))
       report.claims.push_back(std::move(claim));
   }
-  OpenArchives open(archives);
-  const LoadTable load = [&](const ConfiguredCell& cell, std::string_view table) {
-    return open.load(cell, table);
-  };
-  report.rows = judge_claims(report.claims, open.cells(), load);
+  return report;
+}
+
+ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
+                       const fs::path& folder) {
+  ClaimReport report = claims_in(folder, set);
+  std::deque<sweep::ArchiveReader> readers(archives.begin(), archives.end());
+  std::vector<ConfiguredCell> cells;
+  for (sweep::ArchiveReader& reader : readers)
+    std::ranges::move(cells_of(reader), std::back_inserter(cells));
+  report.rows = judge_claims(report.claims, cells);
   return report;
 }
 

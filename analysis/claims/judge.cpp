@@ -16,10 +16,6 @@ namespace {
 using Cells = std::vector<const ConfiguredCell*>;
 using Repeats = std::map<std::int64_t, Cells>;  // by seed
 
-/// A claim cannot be judged with these cells; what() says why.
-struct CannotJudge : std::runtime_error {
-  using std::runtime_error::runtime_error;
-};
 struct NoCells : CannotJudge {
   using CannotJudge::CannotJudge;
 };
@@ -61,15 +57,10 @@ Repeats select(const ClaimRow& row, const CellFilter& filter, const Cells& cells
   return repeats;
 }
 
-BySeed values_of(const Claim& claim, const Repeats& repeats, const LoadTable& load) {
+BySeed values_of(const Claim& claim, const Repeats& repeats) {
   BySeed values;
-  const LoadTable load_stored = [&load](const ConfiguredCell& cell, std::string_view table) {
-    const std::string lack = sweep::lack_of_table(*cell.record, table);
-    if (!lack.empty()) throw CannotJudge(lack);
-    return load(cell, table);
-  };
   for (const auto& [seed, cells] : repeats) {
-    const double value = claim_metric(claim.metric, cells, load_stored);
+    const double value = claim_metric(claim.metric, cells);
     if (std::isnan(value)) throw CannotJudge("the cells have no " + claim.metric);
     values[seed] = value;
   }
@@ -91,7 +82,7 @@ void add_cells(ClaimRow& row, const Repeats& repeats) {
     for (const ConfiguredCell* cell : cells) row.cells.push_back(cell->record->key);
 }
 
-void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells, const LoadTable& load) {
+void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells) {
   Repeats base = select(row, row.point->base, cells);
   const auto difference = first_incomparable(*base.begin()->second.front(),
                                              *value.begin()->second.front(), row.point->varied);
@@ -102,15 +93,14 @@ void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells, const LoadT
   keep_pairs(value, base);
   add_cells(row, value);
   add_cells(row, base);
-  const Ratio ratio =
-      ratio_of(values_of(*row.claim, value, load), values_of(*row.claim, base, load));
+  const Ratio ratio = ratio_of(values_of(*row.claim, value), values_of(*row.claim, base));
   if (!std::isfinite(ratio.value)) throw CannotJudge("the base of the ratio is 0");
   row.ours = ratio;
 }
 
-void measure(ClaimRow& row, const Repeats& value, const LoadTable& load) {
+void measure(ClaimRow& row, const Repeats& value) {
   add_cells(row, value);
-  row.ours = mean_of(values_of(*row.claim, value, load));
+  row.ours = mean_of(values_of(*row.claim, value));
 }
 
 bool within(const ClaimPoint& point, double value) {
@@ -125,6 +115,17 @@ std::string limit_text(const ClaimPoint& point, double value) {
   return value < point.low ? "below " + four_digits(point.low) : "above " + four_digits(point.high);
 }
 
+/// Whether there are repeats enough for an interval, and none all the same.
+bool lacks_interval(const ClaimRow& row) {
+  return std::isnan(row.ours.interval.low) && row.ours.repeats >= kFewestRepeats;
+}
+
+/// Of few repeats the value alone.
+Interval interval_of(const ClaimRow& row) {
+  const double ours = row.ours.value;
+  return std::isnan(row.ours.interval.low) ? Interval{ours, ours} : row.ours.interval;
+}
+
 void decide(ClaimRow& row) {
   const ClaimPoint& point = *row.point;
   const double ours = row.ours.value;
@@ -134,12 +135,11 @@ void decide(ClaimRow& row) {
                  (within(point, ours) ? "within the limits" : limit_text(point, ours));
     return;
   }
-  const bool has_interval = !std::isnan(row.ours.interval.low);
-  if (!has_interval && row.ours.repeats >= kFewestRepeats) {
+  if (lacks_interval(row)) {
     row.reason = "no seeds are equal, and some values are 0: no interval";
     return;
   }
-  const Interval interval = has_interval ? row.ours.interval : Interval{ours, ours};
+  const Interval interval = interval_of(row);
   const bool low_in = within(point, interval.low), high_in = within(point, interval.high);
   if (low_in && high_in) {
     row.verdict = Verdict::reproduced;
@@ -167,11 +167,8 @@ std::optional<Verdict> direction_of(const ClaimRow& row) {
   const int side = claimed_side(*row.point);
   if (side == 0) return std::nullopt;
   if (row.verdict == Verdict::assumed) return Verdict::assumed;
-  if (row.ours.repeats < row.claim->repeats) return Verdict::undecided;
-  const bool has_interval = !std::isnan(row.ours.interval.low);
-  if (!has_interval && row.ours.repeats >= kFewestRepeats) return Verdict::undecided;
-  const double low = has_interval ? row.ours.interval.low : row.ours.value,
-               high = has_interval ? row.ours.interval.high : row.ours.value;
+  if (row.ours.repeats < row.claim->repeats || lacks_interval(row)) return Verdict::undecided;
+  const auto [low, high] = interval_of(row);
   if (low <= 1 && high >= 1) return Verdict::undecided;
   return (low > 1) == (side > 0) ? Verdict::reproduced : Verdict::not_reproduced;
 }
@@ -201,7 +198,7 @@ struct Judged {
 };
 
 Judged judge(const Claim& claim, const ClaimPoint& point, const FiguresKind& kind,
-             const Cells& cells, const LoadTable& load) {
+             const Cells& cells) {
   Judged judged;
   ClaimRow& row = judged.row;
   row.claim = &claim;
@@ -210,9 +207,9 @@ Judged judge(const Claim& claim, const ClaimPoint& point, const FiguresKind& kin
   try {
     const Repeats value = select(row, point.cells, cells);
     if (point.is_ratio) {
-      measure_ratio(row, value, cells, load);
+      measure_ratio(row, value, cells);
     } else {
-      measure(row, value, load);
+      measure(row, value);
     }
     if (!claim.assumed.empty() && matches(*value.begin()->second.front(), claim.assumed)) {
       row.verdict = Verdict::assumed;
@@ -246,6 +243,7 @@ std::vector<std::pair<std::string, Cells>> by_card(const Claim& claim, const Cla
   return cards;
 }
 
+/// Cells that appear twice count once.
 std::map<FiguresKind, Cells> by_kind(std::span<const ConfiguredCell> cells) {
   std::map<FiguresKind, Cells> kinds;
   std::set<std::string> seen;
@@ -260,11 +258,11 @@ bool has_figure(const Judged& judged) { return !std::isnan(judged.row.ours.value
 
 /// The rows with figures; if no kind of figures and no card has one, a single row with the reason.
 std::vector<ClaimRow> rows_of(const Claim& claim, const ClaimPoint& point,
-                              const std::map<FiguresKind, Cells>& kinds, const LoadTable& load) {
+                              const std::map<FiguresKind, Cells>& kinds) {
   std::vector<Judged> judged;
   for (const auto& [kind, of_kind] : kinds) {
     for (const auto& [card, of_card] : by_card(claim, point, of_kind)) {
-      judged.push_back(judge(claim, point, kind, of_card, load));
+      judged.push_back(judge(claim, point, kind, of_card));
       judged.back().row.card = card;
     }
   }
@@ -272,7 +270,7 @@ std::vector<ClaimRow> rows_of(const Claim& claim, const ClaimPoint& point,
   for (const Judged& each : judged)
     if (has_figure(each)) rows.push_back(each.row);
   if (!rows.empty()) return rows;
-  if (judged.empty()) judged.push_back(judge(claim, point, {}, {}, load));
+  if (judged.empty()) judged.push_back(judge(claim, point, {}, {}));
   // The reason why existing cells cannot be judged tells more than missing cells of another kind.
   const auto telling = std::ranges::find(judged, false, &Judged::lacks_cells);
   ClaimRow row = (telling == judged.end() ? judged.front() : *telling).row;
@@ -310,12 +308,12 @@ std::string_view verdict_name(Verdict verdict) {
 }
 
 std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
-                                   std::span<const ConfiguredCell> cells, const LoadTable& load) {
+                                   std::span<const ConfiguredCell> cells) {
   const std::map<FiguresKind, Cells> kinds = by_kind(cells);
   std::vector<ClaimRow> rows;
   for (const Claim& claim : claims) {
     for (const ClaimPoint& point : claim.points) {
-      const std::vector<ClaimRow> judged = rows_of(claim, point, kinds, load);
+      const std::vector<ClaimRow> judged = rows_of(claim, point, kinds);
       rows.insert(rows.end(), judged.begin(), judged.end());
     }
   }

@@ -49,7 +49,7 @@ std::string place_of(const ClaimRow& row);
 /// row without figures. Cards have separate rows if where.gpu names several, with the publication's
 /// first, and the claim is not pooled. Cells that appear twice count once.
 std::vector<ClaimRow> judge_claims(std::span<const Claim> claims,
-                                   std::span<const ConfiguredCell> cells, const LoadTable& load);
+                                   std::span<const ConfiguredCell> cells);
 
 /// The verdict over all rows of a claim and kind: refuted if one is, else not reproduced if one is,
 /// else undecided if one is, else assumed if one is, else reproduced.

@@ -1,12 +1,14 @@
 #include "analysis/claims/metrics.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 
 #include "analysis/claims/access.hpp"
 #include "analysis/digest/fits.hpp"
 #include "analysis/digest/statistics.hpp"
+#include "analysis/text/text_table.hpp"
+#include "sweeps/archive/reader.hpp"
+#include "sweeps/tables/table_row.hpp"
 
 namespace analysis {
 namespace {
@@ -16,10 +18,10 @@ using Values = std::vector<double>;
 using Words = std::vector<std::string>;
 
 /// A column of a table, concatenated over all cells.
-Values gather(CellSpan cells, const LoadTable& load, const char* table, const std::string& column) {
+Values gather(CellSpan cells, const char* table, const std::string& column) {
   Values all;
   for (const ConfiguredCell* cell : cells) {
-    const Values part = numbers(load(*cell, table).column(column));
+    const Values part = numbers(stored_table(*cell, table).column(column));
     all.insert(all.end(), part.begin(), part.end());
   }
   return all;
@@ -35,15 +37,13 @@ double share(const Values& values, const std::function<bool(double)>& counts) {
          static_cast<double>(values.size());
 }
 
-double turn_latency(CellSpan cells, const LoadTable& load, double number) {
+double turn_latency(CellSpan cells, double number) {
   Values latencies;
   for (const ConfiguredCell* cell : cells) {
-    const sweep::Table turns = load(*cell, "turns");
-    const auto& turn = turns.values<std::int32_t>("turn");
-    const auto &arrive = turns.values<double>("t_arrive_s"),
-               &finish = turns.values<double>("t_finish_s");
-    for (std::size_t i = 0; i < turn.size(); ++i)
-      if (turn[i] + 1 == static_cast<int>(number)) latencies.push_back(finish[i] - arrive[i]);
+    const sweep::Table turns = stored_table(*cell, "turns");
+    for (sweep::TableRow turn{turns, 0}; turn.row < turns.rows(); ++turn.row)
+      if (turn.count("turn") + 1 == static_cast<int>(number))
+        latencies.push_back(turn.number("t_finish_s") - turn.number("t_arrive_s"));
   }
   return mean(latencies);
 }
@@ -53,34 +53,32 @@ struct Return {
   double prompt_tok, cached_tok, left_tok;
 };
 
-std::vector<Return> returns_of(const ConfiguredCell& cell, const LoadTable& load) {
-  const sweep::Table turns = load(cell, "turns");
-  const auto &job = turns.values<std::int32_t>("job"), &turn = turns.values<std::int32_t>("turn"),
-             &prompt = turns.values<std::int32_t>("prompt_tok"),
-             &output = turns.values<std::int32_t>("output_tok"),
-             &gpu = turns.values<std::int32_t>("cached_gpu_tok"),
-             &host = turns.values<std::int32_t>("cached_host_tok");
+std::vector<Return> returns_of(const ConfiguredCell& cell) {
+  const sweep::Table turns = stored_table(cell, "turns");
+  const auto count = [&](const char* column, std::size_t row) {
+    return sweep::TableRow{turns, row}.count(column);
+  };
   std::map<std::pair<int, int>, std::size_t> row_of;
-  for (std::size_t i = 0; i < job.size(); ++i) row_of[{job[i], turn[i]}] = i;
-  const auto block = cell.value("engine.block_size");
-  const auto* size = block ? std::get_if<std::int64_t>(&*block) : nullptr;
-  const int block_tok = size != nullptr ? static_cast<int>(*size) : 16;
+  for (std::size_t i = 0; i < turns.rows(); ++i) row_of[{count("job", i), count("turn", i)}] = i;
+  const int block_tok = block_tokens(cell);
   std::vector<Return> returns;
   for (const auto& [at, i] : row_of) {
     const auto before = row_of.find({at.first, at.second - 1});
     if (at.second == 0 || before == row_of.end()) continue;
     // The last generated token is never fed back, so it has no KV.
-    const int left = prompt[before->second] + output[before->second] - 1;
-    returns.push_back({static_cast<double>(prompt[i]), static_cast<double>(gpu[i] + host[i]),
-                       static_cast<double>(left / block_tok * block_tok)});
+    const int left = count("prompt_tok", before->second) + count("output_tok", before->second) - 1;
+    returns.push_back(
+        {static_cast<double>(count("prompt_tok", i)),
+         static_cast<double>(count("cached_gpu_tok", i) + count("cached_host_tok", i)),
+         static_cast<double>(left / block_tok * block_tok)});
   }
   return returns;
 }
 
-double next_turn_hit(CellSpan cells, const LoadTable& load) {
+double next_turn_hit(CellSpan cells) {
   double cached = 0, left = 0;
   for (const ConfiguredCell* cell : cells) {
-    for (const Return& each : returns_of(*cell, load)) {
+    for (const Return& each : returns_of(*cell)) {
       cached += std::min(each.cached_tok, each.left_tok);
       left += each.left_tok;
     }
@@ -88,28 +86,22 @@ double next_turn_hit(CellSpan cells, const LoadTable& load) {
   return left > 0 ? cached / left : sweep::kNotObserved;
 }
 
-double fewest_new_tokens(CellSpan cells, const LoadTable& load) {
+double fewest_new_tokens(CellSpan cells) {
   Values fresh;
   for (const ConfiguredCell* cell : cells)
-    for (const Return& each : returns_of(*cell, load))
-      fresh.push_back(each.prompt_tok - each.cached_tok);
+    for (const Return& each : returns_of(*cell)) fresh.push_back(each.prompt_tok - each.cached_tok);
   return fresh.empty() ? sweep::kNotObserved : *std::ranges::min_element(fresh);
 }
 
-double fewest_steps_beyond_output(CellSpan cells, const LoadTable& load) {
+double fewest_steps_beyond_output(CellSpan cells) {
   double fewest = sweep::kNotObserved;
   for (const ConfiguredCell* cell : cells) {
-    const sweep::Table sched = load(*cell, "sched"), turns = load(*cell, "turns");
-    const auto &job = sched.values<std::int32_t>("job"), &turn = sched.values<std::int32_t>("turn"),
-               &tokens = sched.values<std::int32_t>("tokens");
+    const sweep::Table sched = stored_table(*cell, "sched"), turns = stored_table(*cell, "turns");
     std::map<std::pair<int, int>, int> steps;
-    for (std::size_t i = 0; i < job.size(); ++i)
-      if (tokens[i] > 0) ++steps[{job[i], turn[i]}];
-    const auto &jobs = turns.values<std::int32_t>("job"),
-               &numbers = turns.values<std::int32_t>("turn"),
-               &output = turns.values<std::int32_t>("output_tok");
-    for (std::size_t i = 0; i < jobs.size(); ++i) {
-      const double beyond = steps[{jobs[i], numbers[i]}] - output[i];
+    for (sweep::TableRow row{sched, 0}; row.row < sched.rows(); ++row.row)
+      if (row.count("tokens") > 0) ++steps[{row.count("job"), row.count("turn")}];
+    for (sweep::TableRow row{turns, 0}; row.row < turns.rows(); ++row.row) {
+      const double beyond = steps[{row.count("job"), row.count("turn")}] - row.count("output_tok");
       if (!(fewest <= beyond)) fewest = beyond;
     }
   }
@@ -117,10 +109,10 @@ double fewest_steps_beyond_output(CellSpan cells, const LoadTable& load) {
 }
 
 /// The share of turns that end in a call of this tool.
-double tool_share(CellSpan cells, const LoadTable& load, const std::string& tool) {
+double tool_share(CellSpan cells, const std::string& tool) {
   double calls = 0, turns = 0;
   for (const ConfiguredCell* cell : cells) {
-    const sweep::Table table = load(*cell, "turns");
+    const sweep::Table table = stored_table(*cell, "turns");
     const auto& tools = table.values<std::string>("tool");
     calls += static_cast<double>(std::ranges::count(tools, tool));
     turns += static_cast<double>(tools.size());
@@ -136,10 +128,10 @@ double mode_from(const Values& values, double least) {
   return most == counts.end() ? sweep::kNotObserved : most->first;
 }
 
-double h2d_rate(CellSpan cells, const LoadTable& load) {
+double h2d_rate(CellSpan cells) {
   double bytes = 0, seconds = 0;
   for (const ConfiguredCell* cell : cells) {
-    const sweep::Table steps = load(*cell, "steps");
+    const sweep::Table steps = stored_table(*cell, "steps");
     const Values moved = numbers(steps.column("h2d_bytes")), start = numbers(steps.column("t_s")),
                  took = numbers(steps.column("dur_s"));
     if (moved.empty()) continue;
@@ -150,26 +142,19 @@ double h2d_rate(CellSpan cells, const LoadTable& load) {
 }
 
 /// Number of rows of /kv_events of this kind, without those that have `but_reason`.
-double events(CellSpan cells, const LoadTable& load, const std::string& kind,
-              const std::string& but_reason = "") {
+double events(CellSpan cells, const std::string& kind, const std::string& but_reason = "") {
   double count = 0;
   for (const ConfiguredCell* cell : cells) {
-    const sweep::Table table = load(*cell, "kv_events");
-    const auto &kinds = table.values<std::int8_t>("kind"),
-               &reasons = table.values<std::int8_t>("reason");
-    const auto &kind_names = table.column("kind").enum_names,
-               &reason_names = table.column("reason").enum_names;
-    for (std::size_t i = 0; i < kinds.size(); ++i) {
-      const bool is_kind = kind_names.at(static_cast<std::size_t>(kinds[i])) == kind;
-      if (is_kind && reason_names.at(static_cast<std::size_t>(reasons[i])) != but_reason) ++count;
-    }
+    const sweep::Table table = stored_table(*cell, "kv_events");
+    const sweep::Column &kinds = table.column("kind"), &reasons = table.column("reason");
+    for (std::size_t i = 0; i < table.rows(); ++i)
+      if (sweep::name_in(kinds, i) == kind && sweep::name_in(reasons, i) != but_reason) ++count;
   }
   return count;
 }
 
-double pin_share(CellSpan cells, const LoadTable& load) {
-  const double pins = events(cells, load, "pin"),
-               declined = events(cells, load, "keep_declined", "last_turn");
+double pin_share(CellSpan cells) {
+  const double pins = events(cells, "pin"), declined = events(cells, "keep_declined", "last_turn");
   return pins + declined > 0 ? pins / (pins + declined) : sweep::kNotObserved;
 }
 
@@ -179,9 +164,8 @@ double figure_mean(CellSpan cells, const std::string& name) {
   return mean(values);
 }
 
-double fit(CellSpan cells, const LoadTable& load, const Words& words) {
-  const Values x = gather(cells, load, "steps", words[1]),
-               seconds = gather(cells, load, "steps", "dur_s");
+double fit(CellSpan cells, const Words& words) {
+  const Values x = gather(cells, "steps", words[1]), seconds = gather(cells, "steps", "dur_s");
   LeastSquares line(1);
   for (std::size_t i = 0; i < x.size(); ++i) line.add(x[i], seconds[i]);
   const std::optional<Plane> fit = line.fit();
@@ -191,55 +175,56 @@ double fit(CellSpan cells, const LoadTable& load, const Words& words) {
 }
 
 double number_in(const std::string& metric, const std::string& word) {
-  double number = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), number);
-  if (error != std::errc() || end != word.data() + word.size())
-    throw std::invalid_argument("metric " + metric + " must have a number for \"" + word + '"');
-  return number;
+  if (const auto number = number_from(word)) return *number;
+  throw std::invalid_argument("metric " + metric + " must have a number for \"" + word + '"');
 }
 
 /// The metric if its name is one with a colon; empty otherwise.
-std::optional<double> of_table(const std::string& metric, const Words& words, CellSpan cells,
-                               const LoadTable& load) {
+std::optional<double> of_table(const std::string& metric, const Words& words, CellSpan cells) {
   const std::string &what = words[0], &first = words.size() > 1 ? words[1] : words[0];
   const auto number = [&](std::size_t i) { return number_in(metric, words.at(i)); };
   if (words.size() == 2) {
-    if (what == "turn_latency_s") return turn_latency(cells, load, number(1));
-    if (what == "turn_median") return percentile(gather(cells, load, "turns", first), 50);
-    if (what == "step_mean") return mean(gather(cells, load, "steps", first));
-    if (what == "access") return access_metric(first, cells, load);
-    if (what == "step_max") return largest(gather(cells, load, "steps", first));
-    if (what == "slope_us" || what == "intercept_ms" || what == "r2")
-      return fit(cells, load, words);
-    if (what == "tool_share") return tool_share(cells, load, first);
-    if (metric == "new_tok:min") return fewest_new_tokens(cells, load);
-    if (metric == "steps_beyond_output:min") return fewest_steps_beyond_output(cells, load);
+    if (what == "turn_latency_s") return turn_latency(cells, number(1));
+    if (what == "turn_median") return percentile(gather(cells, "turns", first), 50);
+    if (what == "step_mean") return mean(gather(cells, "steps", first));
+    if (what == "access") return access_metric(first, cells);
+    if (what == "step_max") return largest(gather(cells, "steps", first));
+    if (what == "slope_us" || what == "intercept_ms" || what == "r2") return fit(cells, words);
+    if (what == "tool_share") return tool_share(cells, first);
+    if (metric == "new_tok:min") return fewest_new_tokens(cells);
+    if (metric == "steps_beyond_output:min") return fewest_steps_beyond_output(cells);
     if (metric == "step_share:prefill")
-      return share(gather(cells, load, "steps", "n_prefill_tok"), [](double n) { return n > 0; });
+      return share(gather(cells, "steps", "n_prefill_tok"), [](double n) { return n > 0; });
   }
   if (words.size() == 3) {
     if (what == "turn_growth")
-      return turn_latency(cells, load, number(1)) / turn_latency(cells, load, number(2));
+      return turn_latency(cells, number(1)) / turn_latency(cells, number(2));
     if (metric.starts_with("step_share:max_tok_upto:"))
-      return share(gather(cells, load, "steps", "max_tok"),
+      return share(gather(cells, "steps", "max_tok"),
                    [most = number(2)](double n) { return n <= most; });
     if (metric.starts_with("step_mode:max_tok_from:"))
-      return mode_from(gather(cells, load, "steps", "max_tok"), number(2));
+      return mode_from(gather(cells, "steps", "max_tok"), number(2));
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-double claim_metric(const std::string& metric, CellSpan cells, const LoadTable& load) {
+sweep::Table stored_table(const ConfiguredCell& cell, std::string_view table) {
+  const std::string lack = sweep::lack_of_table(*cell.record, table);
+  if (!lack.empty()) throw CannotJudge(lack);
+  return cell.load(table);
+}
+
+double claim_metric(const std::string& metric, CellSpan cells) {
   const Words words = sweep::split(metric, ":");
-  if (metric == "next_turn_hit") return next_turn_hit(cells, load);
-  if (metric == "pin_share") return pin_share(cells, load);
-  if (metric == "h2d_gb_per_s") return h2d_rate(cells, load);
+  if (metric == "next_turn_hit") return next_turn_hit(cells);
+  if (metric == "pin_share") return pin_share(cells);
+  if (metric == "h2d_gb_per_s") return h2d_rate(cells);
   if (words.size() == 1) return figure_mean(cells, metric);
   if (words.size() == 2 && words[0] == "sum")
     return figure_mean(cells, words[1]) * static_cast<double>(cells.size());
-  if (const auto value = of_table(metric, words, cells, load)) return *value;
+  if (const auto value = of_table(metric, words, cells)) return *value;
   throw std::invalid_argument("no metric of claims has the form " + metric);
 }
 

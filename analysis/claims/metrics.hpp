@@ -1,6 +1,6 @@
 #pragma once
-#include <functional>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 
@@ -8,8 +8,13 @@
 
 namespace analysis {
 
-/// A table of a cell, e.g. "steps".
-using LoadTable = std::function<sweep::Table(const ConfiguredCell&, std::string_view table)>;
+/// A claim cannot be judged with these cells; what() says why.
+struct CannotJudge : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// A table of a cell, e.g. "steps". Throws CannotJudge if the cell was stored without it.
+sweep::Table stored_table(const ConfiguredCell& cell, std::string_view table);
 
 /// A metric of the cells of one repeat. Besides the figures of /cells (the mean over the cells):
 ///   sum:FIGURE                a figure's sum over the cells
@@ -31,7 +36,6 @@ using LoadTable = std::function<sweep::Table(const ConfiguredCell&, std::string_
 ///   pin_share                 pins over all decisions at the end of turns other than the last
 ///   access:NAME               metric of logged KV accesses, see access.hpp
 /// NaN if the cells lack the data. Throws std::invalid_argument for any other form.
-double claim_metric(const std::string& metric, std::span<const ConfiguredCell* const> cells,
-                    const LoadTable& load);
+double claim_metric(const std::string& metric, std::span<const ConfiguredCell* const> cells);
 
 }  // namespace analysis

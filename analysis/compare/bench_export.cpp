@@ -5,6 +5,7 @@
 #include <numeric>
 
 #include "analysis/digest/statistics.hpp"
+#include "sweeps/tables/table_row.hpp"
 
 namespace analysis {
 namespace {
@@ -22,26 +23,24 @@ struct Requests {
 };
 
 Requests requests_of(const sweep::Table& turns) {
-  const auto &arrive = turns.values<double>("t_arrive_s"),
-             &first = turns.values<double>("t_first_token_s"),
-             &finish = turns.values<double>("t_finish_s");
-  const auto &prompt = turns.values<std::int32_t>("prompt_tok"),
-             &output = turns.values<std::int32_t>("output_tok");
   Requests requests;
-  for (std::size_t i = 0; i < arrive.size(); ++i) {
-    if (std::isnan(finish[i])) continue;
-    if (requests.latency_ms.empty()) requests.first_s = arrive[i];
-    requests.first_s = std::min(requests.first_s, arrive[i]);
-    requests.last_s = std::max(requests.last_s, finish[i]);
-    requests.ttft_ms.push_back(1e3 * (first[i] - arrive[i]));
-    requests.latency_ms.push_back(1e3 * (finish[i] - arrive[i]));
-    requests.prompt.push_back(prompt[i]);
-    requests.output.push_back(output[i]);
-    if (output[i] < 2) continue;
-    const double between_ms = 1e3 * (finish[i] - first[i]);
-    requests.per_token_ms.push_back(between_ms / (output[i] - 1));
+  for (sweep::TableRow turn{turns, 0}; turn.row < turns.rows(); ++turn.row) {
+    const double arrive = turn.number("t_arrive_s"), first = turn.number("t_first_token_s"),
+                 finish = turn.number("t_finish_s");
+    const std::int32_t output = turn.count("output_tok");
+    if (std::isnan(finish)) continue;
+    if (requests.latency_ms.empty()) requests.first_s = arrive;
+    requests.first_s = std::min(requests.first_s, arrive);
+    requests.last_s = std::max(requests.last_s, finish);
+    requests.ttft_ms.push_back(1e3 * (first - arrive));
+    requests.latency_ms.push_back(1e3 * (finish - arrive));
+    requests.prompt.push_back(turn.count("prompt_tok"));
+    requests.output.push_back(output);
+    if (output < 2) continue;
+    const double between_ms = 1e3 * (finish - first);
+    requests.per_token_ms.push_back(between_ms / (output - 1));
     requests.between_ms += between_ms;
-    requests.later_tokens += output[i] - 1;
+    requests.later_tokens += output - 1;
   }
   return requests;
 }

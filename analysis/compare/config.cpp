@@ -1,6 +1,7 @@
 #include "analysis/compare/config.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <set>
 #include <stdexcept>
 
@@ -114,6 +115,24 @@ double number_of(const std::optional<sweep::Value>& value) {
 
 ConfiguredCell::ConfiguredCell(const sweep::CellRecord& cell)
     : record(&cell), config(parse_config(cell.config_json)) {}
+
+ConfiguredCell::ConfiguredCell(const sweep::CellRecord& cell, sweep::ArchiveReader& archive)
+    : ConfiguredCell(cell) {
+  load = [&archive, row = cell.index](std::string_view name) {
+    return archive.load_table(row, name);
+  };
+}
+
+std::vector<ConfiguredCell> cells_of(sweep::ArchiveReader& archive) {
+  std::vector<ConfiguredCell> cells;
+  for (const sweep::CellRecord& cell : archive.cells()) cells.emplace_back(cell, archive);
+  return cells;
+}
+
+int block_tokens(const ConfiguredCell& cell) {
+  const double tokens = number_of(cell.value("engine.block_size"));
+  return std::isnan(tokens) ? 16 : static_cast<int>(tokens);
+}
 
 std::optional<sweep::Value> ConfiguredCell::value(const std::string& key) const {
   if (key == "policy") {

@@ -1,12 +1,13 @@
 #pragma once
 #include <compare>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-#include "sweeps/archive/cells_table.hpp"
+#include "sweeps/archive/reader.hpp"
 
 namespace analysis {
 
@@ -51,6 +52,8 @@ double number_of(const std::optional<sweep::Value>& value);
 /// A cell of an archive with its parsed configuration.
 struct ConfiguredCell {
   explicit ConfiguredCell(const sweep::CellRecord& cell);
+  /// One of this archive, whose tables it can load.
+  ConfiguredCell(const sweep::CellRecord& cell, sweep::ArchiveReader& archive);
 
   /// The value of a key of the configuration or else of an axis; of "policy" with the changes that
   /// the sweep made to it, "fcfs+retention=pin".
@@ -65,7 +68,13 @@ struct ConfiguredCell {
   const sweep::CellRecord* record;  // must outlive this
   Config config;
   std::vector<sweep::Figure> derived{};  // that the archive does not have: derive_figures()
+  std::function<sweep::Table(std::string_view name)> load{};  // a table of the cell
 };
+
+std::vector<ConfiguredCell> cells_of(sweep::ArchiveReader& archive);
+
+/// Tokens of a KV block.
+int block_tokens(const ConfiguredCell& cell);
 
 /// Whether the cell's policy is told the future that was recorded: a key of it is "oracle". Such a
 /// cell is a reference, and no policy that could be run.

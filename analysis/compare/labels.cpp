@@ -1,8 +1,8 @@
 #include "analysis/compare/labels.hpp"
 
-#include <charconv>
 #include <optional>
 
+#include "analysis/text/text_table.hpp"
 #include "sweeps/definition/assignment.hpp"
 
 namespace analysis {
@@ -26,11 +26,8 @@ bool add_setting(sweep::Alternative& meant, const std::string& setting) {
 std::optional<double> take_gib(std::string& label) {
   const std::size_t dash = label.rfind('-');
   if (dash == std::string::npos || !label.ends_with('G')) return std::nullopt;
-  const char *begin = label.data() + dash + 1, *end = label.data() + label.size() - 1;
-  double gib = 0;
-  const auto [stop, error] = std::from_chars(begin, end, gib);
-  if (error != std::errc() || stop != end) return std::nullopt;
-  label.resize(dash);
+  const auto gib = number_from(std::string_view(label).substr(dash + 1, label.size() - dash - 2));
+  if (gib) label.resize(dash);
   return gib;
 }
 

@@ -44,11 +44,6 @@ bool same_question(const ConfiguredCell& measured, const ConfiguredCell& simulat
          std::all_of(axes.begin(), axes.end(), agrees);
 }
 
-std::string percent(double ratio) {
-  if (std::isnan(ratio)) return "-";
-  return four_digits(std::round(ratio * 1000) / 10);
-}
-
 /// The mean of the errors' sizes, of the cells that have both figures.
 std::string mean_distance(const std::vector<PredictedCell>& cells, const std::string& figure) {
   std::vector<double> off;
@@ -57,7 +52,7 @@ std::string mean_distance(const std::vector<PredictedCell>& cells, const std::st
     const double error = simulated->figure(figure) / measured->figure(figure) - 1;
     if (std::isfinite(error)) off.push_back(std::abs(error));
   }
-  return off.empty() ? "-" : percent(mean(off)) + " %";
+  return off.empty() ? "-" : in_percent(mean(off)) + " %";
 }
 
 /// The figures by which a simulator is judged.
@@ -88,8 +83,9 @@ double spread_of(const ConfiguredCell& cell, const std::vector<PredictedCell>& c
 /// Shares differ by points, counts by their number.
 std::string difference_text(const std::string& figure, double difference, double measured) {
   if (std::isnan(difference)) return "-";
-  if (figure.ends_with("_rate")) return percent(difference) + " points";
-  return figure == "preemptions" ? four_digits(difference) : percent(difference / measured) + " %";
+  if (figure.ends_with("_rate")) return in_percent(difference) + " points";
+  return figure == "preemptions" ? four_digits(difference)
+                                 : in_percent(difference / measured) + " %";
 }
 
 std::vector<PredictedCell> predicted_cells(const std::vector<ConfiguredCell>& measured,

@@ -1,38 +1,27 @@
 #include "analysis/compare/published.hpp"
 
 #include <algorithm>
-#include <charconv>
+
+#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {
 
 constexpr std::string_view kApplies = "applies.", kRate = "jps-", kFigure = "figure.";
 
-[[noreturn]] void fail(const std::string& key, const sweep::Param& param,
-                       const std::string& problem) {
-  throw sweep::SpecError(sweep::to_text(param.where) + ": " + key + ' ' + problem + ", found " +
-                         sweep::to_text(param.value));
-}
-
 /// "h100-80gb.jps-3.cpu_offload-16G"
 Published::Entry entry_of(const std::string& key, const sweep::Param& param) {
   const std::size_t rate = key.find('.'), variant = key.rfind('.');
   Published::Entry entry{key.substr(0, rate), key.substr(variant + 1), 0, number_of(param.value)};
-  if (!(entry.value > 0)) fail(key, param, "must be a number above 0");
+  if (!(entry.value > 0)) sweep::fail_value(key, param, "must be a number above 0");
   const bool has_rate =
       rate != variant && std::string_view(key).substr(rate + 1).starts_with(kRate);
-  if (!has_rate) fail(key, param, "must be of the form card.jps-RATE.policy");
+  if (!has_rate) sweep::fail_value(key, param, "must be of the form card.jps-RATE.policy");
   const std::size_t first = rate + 1 + kRate.size();
-  const auto [end, error] = std::from_chars(key.data() + first, key.data() + variant, entry.jps);
-  if (error != std::errc() || end != key.data() + variant)
-    fail(key, param, "must have a number behind jps-");
+  const auto jps = number_from(std::string_view(key).substr(first, variant - first));
+  if (!jps) sweep::fail_value(key, param, "must have a number behind jps-");
+  entry.jps = *jps;
   return entry;
-}
-
-std::string text_of(const std::string& key, const sweep::Param& param) {
-  const auto* text = std::get_if<std::string>(&param.value);
-  if (text == nullptr) fail(key, param, "must be a string");
-  return *text;
 }
 
 }  // namespace
@@ -43,13 +32,12 @@ double Published::value(const ConfiguredCell& cell, const std::string& wanted) c
     const auto found = cell.value(key);
     if (!found || !sweep::same_value(*found, required)) return sweep::kNotObserved;
   }
-  const auto rate = cell.value("jps");
-  if (!rate) return sweep::kNotObserved;
-  const std::string card = shown(cell.value("gpu")), variant = variant_of(cell);
-  for (const Entry& entry : entries) {
-    if (entry.gpu == card && entry.variant == variant && entry.jps == number_of(rate))
-      return entry.value;
-  }
+  return value_at(shown(cell.value("gpu")), variant_of(cell), number_of(cell.value("jps")));
+}
+
+double Published::value_at(const std::string& gpu, const std::string& variant, double jps) const {
+  for (const Entry& entry : entries)
+    if (entry.gpu == gpu && entry.variant == variant && entry.jps == jps) return entry.value;
   return sweep::kNotObserved;
 }
 
@@ -60,9 +48,9 @@ Published load_published(const std::string& path) {
     if (key.starts_with(kFigure)) {
       has_figures = true;
     } else if (key == "source") {
-      published.source = text_of(key, param);
+      published.source = sweep::as_text(key, param);
     } else if (key == "metric") {
-      published.metric = text_of(key, param);
+      published.metric = sweep::as_text(key, param);
     } else if (key.starts_with(kApplies)) {
       published.applies.add(key.substr(kApplies.size()), param.value);
     } else {

@@ -19,6 +19,8 @@ struct Published {
   Config applies;  // values that a cell's keys must have
   std::vector<Entry> entries;
 
+  /// NaN if there is none.
+  double value_at(const std::string& gpu, const std::string& variant, double jps) const;
   /// NaN if there is none for this cell.
   double value(const ConfiguredCell& cell, const std::string& metric) const;
 };

@@ -37,25 +37,21 @@ std::size_t fcfs_column(const PolicyTable& table) {
                                   table.variants.begin());
 }
 
-bool has_ratios(const PolicyTableRow& row) {
-  return std::ranges::any_of(row.entries,
-                             [](const Rated& each) { return !std::isnan(each.over_fcfs.value); });
+bool has_ratio(const Rated& entry) { return !std::isnan(entry.over_fcfs.value); }
+bool has_bound(const Rated& entry) { return !std::isnan(entry.bound); }
+
+/// Those of all rows.
+std::vector<Rated> entries_of(std::span<const PolicyTable> tables) {
+  std::vector<Rated> entries;
+  for (const PolicyTable& table : tables)
+    for (const PolicyTableRow& row : table.rows)
+      entries.insert(entries.end(), row.entries.begin(), row.entries.end());
+  return entries;
 }
 
 bool has_tail(const PolicyTableRow& row, std::size_t figure) {
   return std::ranges::any_of(row.tails,
                              [&](const Tail& each) { return !std::isnan(each.values[figure].s); });
-}
-
-bool has_bounds(std::span<const Rated> entries) {
-  return std::ranges::any_of(entries, [](const Rated& each) { return !std::isnan(each.bound); });
-}
-
-bool has_bounds(std::span<const PolicyTable> tables) {
-  return std::ranges::any_of(tables, [](const PolicyTable& table) {
-    return std::ranges::any_of(table.rows,
-                               [](const PolicyTableRow& row) { return has_bounds(row.entries); });
-  });
 }
 
 void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, std::size_t width) {
@@ -70,7 +66,7 @@ void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, st
   add("mean", [&](const Rated& entry) { return value_text(entry, width); });
   const std::size_t column = fcfs_column(table);
   const Rated* fcfs = column < row.entries.size() ? &row.entries[column] : nullptr;
-  if (has_ratios(row))
+  if (std::ranges::any_of(row.entries, has_ratio))
     add("/ fcfs", [](const Rated& entry) { return two_decimals(entry.over_fcfs.value); });
   for (std::size_t i = 0; i < kTailFigures.size(); ++i)
     if (has_tail(row, i) && kTailFigures[i].figure != table.figure)
@@ -78,7 +74,7 @@ void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, st
         const auto at = static_cast<std::size_t>(&entry - row.entries.data());
         return four_digits(row.tails[at].values[i].s);
       });
-  if (has_bounds(row.entries)) {
+  if (std::ranges::any_of(row.entries, has_bound)) {
     add(bound_name(table.place), [](const Rated& each) { return two_decimals(each.bound); });
     add("  / bound", [](const Rated& each) { return two_decimals(each.certified_regret()); });
     add("  / best", [](const Rated& each) { return two_decimals(each.regret_to_best()); });
@@ -93,8 +89,7 @@ void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, st
 /// Of the widest mark of a table.
 std::size_t mark_width(const PolicyTable& table) {
   std::size_t width = 0;
-  for (const PolicyTableRow& row : table.rows)
-    for (const Rated& entry : row.entries) width = std::max(width, entry.mark.size());
+  for (const Rated& entry : entries_of({&table, 1})) width = std::max(width, entry.mark.size());
   return width;
 }
 
@@ -134,7 +129,7 @@ Grid long_grid(std::span<const PolicyTable> tables) {
     grid.columns.push_back({name, ""});
   for (const TailFigure& tail : kTailFigures)
     grid.columns.push_back({std::string(tail.figure), ""});
-  const bool bounds = has_bounds(tables);
+  const bool bounds = std::ranges::any_of(entries_of(tables), has_bound);
   for (const char* name : {"bound", "certified_regret", "regret_to_best", "reference"})
     if (bounds) grid.columns.push_back({name, ""});
   for (const PolicyTable& table : tables) {
@@ -159,15 +154,12 @@ Grid long_grid(std::span<const PolicyTable> tables) {
 
 /// What the marks mean.
 void print_legend(std::span<const PolicyTable> tables, std::ostream& out) {
+  const std::vector<Rated> entries = entries_of(tables);
   std::size_t most = 0;
   std::string marks;
-  for (const PolicyTable& table : tables) {
-    for (const PolicyTableRow& row : table.rows) {
-      for (const Rated& entry : row.entries) {
-        most = std::max(most, entry.mean.repeats);
-        marks += entry.mark;
-      }
-    }
+  for (const Rated& entry : entries) {
+    most = std::max(most, entry.mean.repeats);
+    marks += entry.mark;
   }
   const auto has = [&](char mark) { return marks.find(mark) != std::string::npos; };
   out << '\n';
@@ -177,7 +169,7 @@ void print_legend(std::span<const PolicyTable> tables, std::ostream& out) {
     if (has('G')) out << "; *NG: best with N GiB of host memory";
     out << '\n';
   }
-  if (has_bounds(tables))
+  if (std::ranges::any_of(entries, has_bound))
     out << "/ bound: the policy's regret is at most this (certified); / best: it is at least this, "
            "since the best policy here need not be optimal\n";
   if (has_references(tables))
@@ -187,10 +179,7 @@ void print_legend(std::span<const PolicyTable> tables, std::ostream& out) {
     out << "no interval (+-) below three repeats: set n = 3 or more in [repeat]\n";
   } else {
     out << "+- 95 % interval of the mean over the seeds (Student's t, unadjusted)\n";
-    const bool has_any = std::ranges::any_of(tables, [](const PolicyTable& table) {
-      return std::ranges::any_of(table.rows, has_ratios);
-    });
-    if (has_any) out << "/ fcfs: geometric mean over equal seeds\n";
+    if (std::ranges::any_of(entries, has_ratio)) out << "/ fcfs: geometric mean over equal seeds\n";
   }
 }
 

@@ -12,8 +12,6 @@
 namespace analysis {
 namespace {
 
-using Draw = ChartSeries::Draw;
-
 constexpr std::size_t kCharts = 6;
 constexpr std::size_t kMarks = 24'000;       // in all charts together
 constexpr double kMostRecords = 25e6;        // that are read: about 1.5 GB in memory
@@ -41,10 +39,8 @@ std::string pause_text(double ns) { return four_digits(ns / 1e3) + " us"; }
 /// The accesses of one request that read, or that write, keys or values.
 ChartSeries series_of(const AccessDigest& digest, int job, std::size_t number, bool writes,
                       bool values, const std::map<int, double>& rows, double slots) {
-  ChartSeries series;
-  series.name = "request " + std::to_string(job) + (writes ? ", write" : ", read");
-  series.color = std::to_string(number);
-  series.draw = Draw::boxes;
+  ChartSeries series = colored("request " + std::to_string(job) + (writes ? ", write" : ", read"),
+                               std::to_string(number), ChartSeries::Draw::boxes);
   series.hollow = writes;
   series.quiet = writes || number >= kNamedJobs;
   std::map<std::string, std::vector<double>> more;
@@ -52,10 +48,9 @@ ChartSeries series_of(const AccessDigest& digest, int job, std::size_t number, b
     if (mark.job != job || is_write(mark.kind) != writes || is_value(mark.kind) != values) continue;
     const auto t = static_cast<double>(mark.t_ns), length = static_cast<double>(mark.dur_ns);
     const double bottom = rows.at(mark.block) - kFilled / 2;
-    series.x.push_back(place_us(digest, t));
-    series.end.push_back(place_us(digest, t + length));
-    series.y.push_back(bottom + kFilled * mark.first_slot / slots);
-    series.high.push_back(bottom + kFilled * (mark.first_slot + mark.n_slots) / slots);
+    series.add_box(place_us(digest, t), place_us(digest, t + length),
+                   bottom + kFilled * mark.first_slot / slots,
+                   bottom + kFilled * (mark.first_slot + mark.n_slots) / slots);
     more["block"].push_back(mark.block);
     more["dur_ns"].push_back(length);
     more["first_slot"].push_back(mark.first_slot);
@@ -136,28 +131,23 @@ void add_accesses(Chart& chart, const AccessDigest& digest, double stopped_step)
   chart.note += " Rows are the blocks in the order of their numbers.";
 }
 
-void add_chart(std::vector<Chart>& charts, const ConfiguredCell& cell, const PanelSource& source,
-               const AccessLimits& limits) {
-  const auto load = [&](const char* table) { return source.reader->load_table(source.row, table); };
-  const AccessDigest digest = digest_accesses(load("kv_access"), load("access_rows"), limits);
-  Chart& chart = charts.emplace_back();
-  chart.id = "accesses";
-  chart.title = "Accesses over time";
-  chart.kind = figures_kind(cell);
-  chart.gpu = shown(cell.value("gpu"));
-  chart.at = {{"cell", std::to_string(cell.record->index)}, {"label", cell.record->label}};
-  add_accesses(chart, digest, cell.figure("access_stopped_step"));
+void add_chart(std::vector<Chart>& charts, const ConfiguredCell& cell, const AccessLimits& limits) {
+  const AccessDigest digest =
+      digest_accesses(cell.load("kv_access"), cell.load("access_rows"), limits);
+  charts.push_back(
+      new_chart("accesses", "Accesses over time", figures_kind(cell), shown(cell.value("gpu")),
+                {{"cell", std::to_string(cell.record->index)}, {"label", cell.record->label}}));
+  add_accesses(charts.back(), digest, cell.figure("access_stopped_step"));
 }
 
 }  // namespace
 
 std::vector<Chart> make_access_charts(const std::deque<ConfiguredCell>& cells,
-                                      const PanelSources& sources,
                                       std::vector<std::string>& left_out) {
   std::vector<const ConfiguredCell*> logged;
   for (const ConfiguredCell& cell : cells) {
     const double records = cell.figure("access_records");
-    if (!sources.contains(&cell) || !(records > 0)) continue;
+    if (cell.record->status != sweep::CellStatus::ok || !(records > 0)) continue;
     const std::string name = "cell " + std::to_string(cell.record->index);
     if (records > kMostRecords) {
       left_out.push_back(name + " has more than 25 million records");
@@ -170,7 +160,7 @@ std::vector<Chart> make_access_charts(const std::deque<ConfiguredCell>& cells,
   AccessLimits limits;
   limits.marks = std::min(limits.marks, kMarks / std::max<std::size_t>(1, logged.size()));
   std::vector<Chart> charts;
-  for (const ConfiguredCell* cell : logged) add_chart(charts, *cell, sources.at(cell), limits);
+  for (const ConfiguredCell* cell : logged) add_chart(charts, *cell, limits);
   return charts;
 }
 

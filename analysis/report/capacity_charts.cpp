@@ -37,13 +37,9 @@ std::string chart_of(const CapacityPlace& place, bool with_gpu) {
 
 Chart start(const std::string& kind, const CapacityRules& rules, const std::string& of,
             const std::string& figure, const std::string& title) {
-  Chart chart;
-  chart.id = "study";
-  chart.title = title;
-  chart.kind = kind;
-  chart.gpu = of;
-  chart.at = {{"study", rules.slos.empty() ? "interactivity" : "capacity"}, {"figure", figure}};
-  return chart;
+  return new_chart(
+      "study", title, kind, of,
+      {{"study", rules.slos.empty() ? "interactivity" : "capacity"}, {"figure", figure}});
 }
 
 std::vector<std::string> unique(const auto& items, auto text_of) {

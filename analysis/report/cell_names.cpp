@@ -1,7 +1,9 @@
 #include "analysis/report/cell_names.hpp"
 
 #include <iterator>
-#include <vector>
+#include <set>
+
+#include "analysis/ranking/sentences.hpp"
 
 namespace analysis {
 namespace {
@@ -22,14 +24,15 @@ std::vector<std::string> ranges_of(const std::set<int>& numbers) {
 
 }  // namespace
 
-std::string to_text(const NamedCells& cells) {
+std::string named_cells(const std::vector<std::string>& keys, const CellOrigins& origins) {
+  std::map<std::string, std::set<int>> cells;  // by archive
+  for (const std::string& key : keys)
+    if (const auto known = origins.find(key); known != origins.end())
+      cells[known->second.first].insert(known->second.second);
   std::string text;
   for (const auto& [archive, numbers] : cells) {
-    text += (text.empty() ? "" : "; ") + std::string(numbers.size() == 1 ? "cell " : "cells ");
-    const std::vector<std::string> ranges = ranges_of(numbers);
-    for (std::size_t i = 0; i < ranges.size(); ++i)
-      text += (i == 0 ? "" : i + 1 == ranges.size() ? " and " : ", ") + ranges[i];
-    text += " of " + archive;
+    text += (text.empty() ? "" : "; ") + std::string(numbers.size() == 1 ? "cell " : "cells ") +
+            listed(ranges_of(numbers)) + " of " + archive;
   }
   return text;
 }

@@ -1,15 +1,16 @@
 #pragma once
-// Private to this room: where a number comes from.
+// Where a number comes from.
 #include <map>
-#include <set>
 #include <string>
+#include <utility>
+#include <vector>
 
 namespace analysis {
 
-/// Numbers of cells, by the name of their archive.
-using NamedCells = std::map<std::string, std::set<int>>;
+/// The archive and the row of a cell, by its key.
+using CellOrigins = std::map<std::string, std::pair<std::string, int>>;
 
 /// "cell 3 of a.h5", "cells 0 to 5 and 9 of a.h5; cell 2 of b.h5"
-std::string to_text(const NamedCells& cells);
+std::string named_cells(const std::vector<std::string>& keys, const CellOrigins& origins);
 
 }  // namespace analysis

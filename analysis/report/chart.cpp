@@ -4,7 +4,7 @@
 #include <charconv>
 #include <cmath>
 
-#include "analysis/text/json.hpp"
+#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {
@@ -34,18 +34,28 @@ void set(Json& json, const char* key, const T& value) {
   if (value != T()) json[key] = value;
 }
 
-bool reads(const std::string& text, double& value) {
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-  return error == std::errc() && end == text.data() + text.size() && std::isfinite(value);
-}
-
-double quantity(const std::string& text) {
-  double value = kAnywhere;
-  reads(text, value);
-  return value;
-}
+double quantity(const std::string& text) { return number_from(text).value_or(kAnywhere); }
 
 }  // namespace
+
+ChartSeries colored(std::string name, std::string color, ChartSeries::Draw draw) {
+  ChartSeries series;
+  series.name = std::move(name);
+  series.color = std::move(color);
+  series.draw = draw;
+  return series;
+}
+
+Chart new_chart(std::string id, std::string title, std::string kind, std::string gpu,
+                std::map<std::string, std::string> at) {
+  Chart chart;
+  chart.id = std::move(id);
+  chart.title = std::move(title);
+  chart.kind = std::move(kind);
+  chart.gpu = std::move(gpu);
+  chart.at = std::move(at);
+  return chart;
+}
 
 Json json_of(const ChartAxis& axis) {
   Json json = {{"name", axis.name}};
@@ -116,8 +126,7 @@ Places::Places(std::vector<std::string> all, bool as_names) {
   for (std::string& text : all)
     if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
   const bool numbers = !texts.empty() && std::ranges::all_of(texts, [](const std::string& text) {
-    double value;
-    return reads(text, value);
+    return std::isfinite(quantity(text));
   });
   if (numbers) std::ranges::sort(texts, {}, quantity);
   is_numeric = numbers && !as_names;

@@ -52,7 +52,20 @@ struct ChartSeries {
   std::vector<double> low, high;  // a range around y; of boxes, the upper edge
   std::vector<double> end;        // of boxes
   std::vector<ChartColumn> more;
+
+  void add(double at, double value) {
+    x.push_back(at);
+    y.push_back(value);
+  }
+  void add_box(double from, double to, double bottom, double top) {
+    add(from, bottom);
+    end.push_back(to);
+    high.push_back(top);
+  }
 };
+
+/// A series without data.
+ChartSeries colored(std::string name, std::string color, ChartSeries::Draw draw);
 
 /// One system of axes.
 struct ChartPanel {
@@ -76,6 +89,10 @@ struct Chart {
   /// The panel as one that is drawn by itself.
   ChartPanel& panel() { return panels.empty() ? panels.emplace_back() : panels.front(); }
 };
+
+/// A chart without data.
+Chart new_chart(std::string id, std::string title, std::string kind, std::string gpu,
+                std::map<std::string, std::string> at);
 
 /// A series without x has that of the series before.
 Json json_of(const Chart& chart);

@@ -1,23 +1,14 @@
-#include "analysis/report/gap_charts.hpp"
+#include "analysis/report/panel_charts.hpp"
 
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/report/panel_charts.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {
 
 using Draw = ChartSeries::Draw;
-
-ChartSeries colored(const char* name, const char* color, Draw draw) {
-  ChartSeries series;
-  series.name = name;
-  series.color = color;
-  series.draw = draw;
-  return series;
-}
 
 /// What the job does from the end of a turn to the end of the next one.
 void add_stages(ChartPanel& drawn, const GapTimeline& gap, double most) {
@@ -31,10 +22,7 @@ void add_stages(ChartPanel& drawn, const GapTimeline& gap, double most) {
     if (!(to > from)) return;
     ChartSeries box = colored(what, color, Draw::boxes);
     box.repeats = 1;
-    box.x = {from - gap.finish_s};
-    box.end = {to - gap.finish_s};
-    box.y = {low * most};
-    box.high = {high * most};
+    box.add_box(from - gap.finish_s, to - gap.finish_s, low * most, high * most);
     drawn.series.push_back(std::move(box));
   };
   const double admit = or_else(gap.admit_s, gap.return_s), first = or_else(gap.first_s, admit);
@@ -56,13 +44,9 @@ double end_of(const GapTimeline& gap) {
 /// Tokens in one memory until the end of the next turn.
 void add_level(ChartPanel& drawn, const GapTimeline& gap, ChartSeries series,
                const std::vector<std::pair<double, double>>& level) {
-  for (const auto& [at, tokens] : level) {
-    series.x.push_back(at - gap.finish_s);
-    series.y.push_back(tokens);
-  }
+  for (const auto& [at, tokens] : level) series.add(at - gap.finish_s, tokens);
   if (level.empty()) return;
-  series.x.push_back(end_of(gap));
-  series.y.push_back(level.back().second);
+  series.add(end_of(gap), level.back().second);
   series.repeats = 1;
   drawn.series.push_back(std::move(series));
 }

@@ -1,9 +1,7 @@
-#include "analysis/report/load_chart.hpp"
+#include "analysis/report/panel_charts.hpp"
 
 #include <algorithm>
 #include <cmath>
-
-#include "analysis/report/panel_charts.hpp"
 
 namespace analysis {
 namespace {
@@ -54,14 +52,12 @@ Chart load_chart(const ReportPanel& panel) {
         if (std::isnan(rated.mean.value)) continue;
         const auto x =
             static_cast<double>(std::ranges::find(panel.rates, group.jps) - panel.rates.begin());
-        own.x.push_back(x);
-        own.y.push_back(rated.mean.value);
+        own.add(x, rated.mean.value);
         own.low.push_back(rated.mean.interval.low);
         own.high.push_back(rated.mean.interval.high);
         own.repeats = std::max(own.repeats, group.repeats.size());
         if (std::isnan(rated.published)) continue;
-        theirs.x.push_back(x);
-        theirs.y.push_back(rated.published);
+        theirs.add(x, rated.published);
         has_published = true;
       }
       if (!own.x.empty()) drawn.series.push_back(std::move(own));

@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/report/gap_charts.hpp"
-#include "analysis/report/load_chart.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
@@ -85,14 +83,10 @@ Chart parts_chart(const ReportPanel& panel, const std::string& rate,
     drawn.x.names.push_back(pool.variant);
   }
   for (std::size_t part = 0; part < kJctParts.size(); ++part) {
-    ChartSeries series;
-    series.name = kJctParts[part];
-    series.color = kColors[part];
-    series.draw = Draw::stack;
+    ChartSeries series = colored(std::string(kJctParts[part]), kColors[part], Draw::stack);
     for (std::size_t i = 0; i < shown.size(); ++i) {
-      series.x.push_back(static_cast<double>(i));
-      series.y.push_back(shown[i]->jobs.part_s[part] /
-                         static_cast<double>(shown[i]->jobs.jct_s.size()));
+      series.add(static_cast<double>(i),
+                 shown[i]->jobs.part_s[part] / static_cast<double>(shown[i]->jobs.jct_s.size()));
       series.repeats = std::max(series.repeats, shown[i]->repeats);
     }
     if (std::ranges::any_of(series.y, [](double y) { return y > 1e-3; }))
@@ -106,10 +100,7 @@ Chart parts_chart(const ReportPanel& panel, const std::string& rate,
 /// The outline of a log histogram: on the floor where bins are empty.
 void add_outline(ChartSeries& series, const TokenHistogram& histogram) {
   double end = -1;
-  const auto add = [&](double x, double y) {
-    series.x.push_back(std::max(x, kFloor));
-    series.y.push_back(y);
-  };
+  const auto add = [&](double x, double y) { series.add(std::max(x, kFloor), y); };
   for (const auto& [bin, count] : histogram.counts()) {
     const auto low = static_cast<double>(TokenHistogram::first_of(bin));
     if (end >= 0 && end < low) add(end, kFloor);
@@ -179,8 +170,7 @@ Chart step_time_chart(const ReportPanel& panel, const std::string& rate,
     series.draw = Draw::dots;
     Values steps;
     for (const ThinnedPoints::Point& point : sizes.points.points()) {
-      series.x.push_back(point.x);
-      series.y.push_back(point.y * 1e3);
+      series.add(point.x, point.y * 1e3);
       steps.push_back(static_cast<double>(point.count));
       end = std::max(end, point.x);
     }
@@ -214,8 +204,7 @@ Chart turns_chart(const ReportPanel& panel, const std::string& rate, const std::
     for (const TurnSums& turn : pool.jobs.by_turn) {
       const double own = mean(turn.durations_s);
       sum += std::isnan(own) ? 0 : own;
-      series.x.push_back(static_cast<double>(series.x.size() + 1));
-      series.y.push_back(add_up && !std::isnan(own) ? sum : own);
+      series.add(static_cast<double>(series.x.size() + 1), add_up && !std::isnan(own) ? sum : own);
       counts.push_back(static_cast<double>(turn.turns));
       p95.push_back(percentile(turn.durations_s, 95));
     }
@@ -239,10 +228,8 @@ Chart jct_chart(const ReportPanel& panel, const std::string& rate, const std::ve
     Values sorted = pool.jobs.jct_s;
     std::ranges::sort(sorted);
     jobs = std::max(jobs, sorted.size());
-    for (int percent = 0; percent <= 100 && !sorted.empty(); ++percent) {
-      series.x.push_back(percentile(sorted, percent));
-      series.y.push_back(percent);
-    }
+    for (int percent = 0; percent <= 100 && !sorted.empty(); ++percent)
+      series.add(percentile(sorted, percent), percent);
     drawn.series.push_back(std::move(series));
   }
   chart.note = "First arrival to last token; " + std::to_string(jobs) + " jobs of a policy. " +
@@ -268,15 +255,11 @@ Chart hits_chart(const ReportPanel& panel, const std::string& rate, const Pool& 
   const std::vector<TurnSums>& turns = pool.jobs.by_turn;
   for (std::size_t i = 0; i < turns.size(); ++i) drawn.x.names.push_back(std::to_string(i + 1));
   for (const Source& source : kSources) {
-    ChartSeries series;
-    series.name = source.name;
-    series.color = source.color;
-    series.draw = Draw::stack;
+    ChartSeries series = colored(source.name, source.color, Draw::stack);
     series.repeats = pool.repeats;
-    for (std::size_t i = 0; i < turns.size(); ++i) {
-      series.x.push_back(static_cast<double>(i));
-      series.y.push_back(turns[i].*source.tokens / static_cast<double>(turns[i].turns));
-    }
+    for (std::size_t i = 0; i < turns.size(); ++i)
+      series.add(static_cast<double>(i),
+                 turns[i].*source.tokens / static_cast<double>(turns[i].turns));
     drawn.series.push_back(std::move(series));
   }
   chart.note =
@@ -298,15 +281,9 @@ std::string repeats_text(std::size_t repeats) {
 
 Chart start_chart(const ReportPanel& panel, const char* id, const char* title,
                   std::map<std::string, std::string> at) {
-  Chart chart;
-  chart.id = id;
-  chart.title = title;
-  chart.kind = panel.place.kind;
-  chart.gpu = panel.place.gpu;
+  Chart chart = new_chart(id, title, panel.place.kind, panel.place.gpu, std::move(at));
   chart.settings = panel.place.settings;
-  const auto rate = at.find("rate");
-  if (rate != at.end()) chart.jps = rate->second;
-  chart.at = std::move(at);
+  if (const auto rate = chart.at.find("rate"); rate != chart.at.end()) chart.jps = rate->second;
   return chart;
 }
 

@@ -26,7 +26,7 @@ std::string without_tables(sweep::RecordLevel level) {
 /// Forms panels from rows, then reads the tables of each cell once.
 class PanelBuilder {
  public:
-  explicit PanelBuilder(const PanelSources& sources) : sources_(sources) {}
+  explicit PanelBuilder(const CellOrigins& origins) : origins_(origins) {}
 
   void add(const RateRow& row, std::span<const Published> published) {
     auto panel = std::ranges::find(panels_, row.place, &ReportPanel::place);
@@ -47,11 +47,9 @@ class PanelBuilder {
       group.dram = policy.dram;
       group.repeats = policy.repeats;
       group.tail = tail_of(row, policy);
-      NamedCells named;
-      for (const ConfiguredCell* cell : policy.repeats)
-        if (const auto source = sources_.find(cell); source != sources_.end())
-          named[source->second.archive].insert(source->second.row);
-      group.from = to_text(named);
+      std::vector<std::string> keys;
+      for (const ConfiguredCell* cell : policy.repeats) keys.push_back(cell->record->key);
+      group.from = named_cells(keys, origins_);
     }
     for (const std::string_view metric : kReportMetrics) {
       const std::vector<Rated> rated = rate(row, std::string(metric), published, panel->sources);
@@ -87,29 +85,21 @@ class PanelBuilder {
     std::size_t panel, group;
   };
 
-  sweep::Table load(const ConfiguredCell& cell, std::string_view table) const {
-    const PanelSource& source = sources_.at(&cell);
-    return source.reader->load_table(source.row, table);
-  }
-
   void digest(const ConfiguredCell& cell, ReportGroup& group) const {
-    const sweep::Table jobs = load(cell, "jobs"), turns = load(cell, "turns");
+    const sweep::Table jobs = cell.load("jobs"), turns = cell.load("turns");
     group.jobs.add(digest_jobs(jobs, turns));
-    group.steps.add(digest_steps(load(cell, "steps")));
+    group.steps.add(digest_steps(cell.load("steps")));
   }
 
   /// The first policy at a rate chooses the gap; the others show the same one.
   void tell(const ConfiguredCell& cell, ReportPanel& panel, ReportGroup& group) {
     if (!cell.record->has_result(sweep::RecordLevel::all)) return;
-    const sweep::Table turns = load(cell, "turns"), events = load(cell, "kv_events");
+    const sweep::Table turns = cell.load("turns"), events = cell.load("kv_events");
     const auto [chosen, is_first] = chosen_.try_emplace({&panel - panels_.data(), group.jps});
-    if (is_first) chosen->second = choose_gap(load(cell, "jobs"), turns);
-    const auto size = cell.value("engine.block_size");
-    const auto* block_tok = size ? std::get_if<std::int64_t>(&*size) : nullptr;
+    if (is_first) chosen->second = choose_gap(cell.load("jobs"), turns);
     GapTimeline timeline;
     timeline.variant = group.variant;
-    const int tokens = block_tok != nullptr ? static_cast<int>(*block_tok) : 16;
-    if (!replay_gap(chosen->second, turns, events, tokens, timeline)) return;
+    if (!replay_gap(chosen->second, turns, events, block_tokens(cell), timeline)) return;
     auto gap = std::ranges::find(panel.gaps, group.jps, &OneGap::jps);
     if (gap == panel.gaps.end()) {
       gap = panel.gaps.insert(gap, OneGap{group.jps, chosen->second.id, chosen->second.turn, {}});
@@ -117,7 +107,7 @@ class PanelBuilder {
     gap->timelines.push_back(std::move(timeline));
   }
 
-  const PanelSources& sources_;
+  const CellOrigins& origins_;
   std::vector<ReportPanel> panels_;
   std::map<const ConfiguredCell*, Spot> spots_;
   std::map<std::pair<std::ptrdiff_t, std::string>, ChosenGap> chosen_;  // by panel and rate
@@ -127,9 +117,9 @@ class PanelBuilder {
 
 std::vector<ReportPanel> make_panels(std::span<const RateRow> rows,
                                      const std::deque<ConfiguredCell>& cells,
-                                     const PanelSources& sources,
+                                     const CellOrigins& origins,
                                      std::span<const Published> published) {
-  PanelBuilder builder(sources);
+  PanelBuilder builder(origins);
   for (const RateRow& row : rows) builder.add(row, published);
   for (const ConfiguredCell& cell : cells) builder.read(cell);
   return builder.finish();

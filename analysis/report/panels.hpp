@@ -1,7 +1,6 @@
 #pragma once
 // Private to this room: the cells of archives, arranged for a report.
 #include <deque>
-#include <map>
 #include <span>
 #include <vector>
 
@@ -9,18 +8,10 @@
 
 namespace analysis {
 
-/// Where the tables of a cell are.
-struct PanelSource {
-  sweep::ArchiveReader* reader;
-  int row;
-  std::string archive;  // its name
-};
-using PanelSources = std::map<const ConfiguredCell*, PanelSource>;
-
 /// A panel for each place, in the order of the rows; reads the tables of the cells in their order.
 std::vector<ReportPanel> make_panels(std::span<const RateRow> rows,
                                      const std::deque<ConfiguredCell>& cells,
-                                     const PanelSources& sources,
+                                     const CellOrigins& origins,
                                      std::span<const Published> published);
 
 }  // namespace analysis

@@ -1,7 +1,7 @@
 #include "analysis/report/report.hpp"
 
 #include <algorithm>
-#include <cmath>
+#include <iterator>
 #include <set>
 
 #include "analysis/compare/config.hpp"
@@ -29,56 +29,28 @@ ReportArchive describe(const sweep::ArchiveReader& reader, const std::string& pa
   return archive;
 }
 
-/// Collects cells with results first: a result that one archive lacks may be in another.
-void collect_cells(Report& report, PanelSources& sources) {
+/// Collects cells with results first: a result that one archive lacks may be in another. Loads and
+/// seeds of live agents would be a panel each, so that capacities alone show these cells.
+void collect_cells(Report& report, std::span<const CapacityReport> capacities) {
   std::set<std::string> keys;
   for (const bool has_result : {true, false}) {
     for (std::size_t i = 0; i < report.readers.size(); ++i) {
+      const std::string& archive = report.archives[i].name;
       for (const sweep::CellRecord& record : report.readers[i].cells()) {
         if ((record.status == sweep::CellStatus::ok) != has_result) continue;
-        if (!keys.insert(record.key).second) continue;
-        ConfiguredCell& cell = report.cells.emplace_back(record);
+        if (!keys.insert(record.key).second || (has_result && capacities[i].of_live)) continue;
+        ConfiguredCell& cell = report.cells.emplace_back(record, report.readers[i]);
         derive_figures(cell, report.readers[i], record.index);
-        if (has_result) {
-          sources.emplace(&cell,
-                          PanelSource{&report.readers[i], record.index, report.archives[i].name});
-          continue;
-        }
-        report.missing.push_back({report.archives[i].name, record.label,
-                                  std::string(sweep::to_text(record.status)), record.reason,
-                                  figures_kind(cell), record.index});
+        if (has_result) report.origins[record.key] = {archive, record.index};
+        const bool is_needed = record.status != sweep::CellStatus::excluded ||
+                               capacities[i].grid.columns.empty();  // by a search
+        if (!has_result && is_needed)
+          report.missing.push_back({archive, record.label,
+                                    std::string(sweep::to_text(record.status)), record.reason,
+                                    figures_kind(cell), record.index});
       }
     }
   }
-}
-
-/// Takes the capacities of archives that have them. The loads and seeds of live agents would be a
-/// panel each, so their cells are shown by these charts alone.
-std::vector<Chart> take_capacities(Report& report, PanelSources& sources) {
-  std::vector<Chart> charts;
-  std::set<const sweep::ArchiveReader*> shown;
-  for (std::size_t i = 0; i < report.readers.size(); ++i) {
-    sweep::ArchiveReader& reader = report.readers[i];
-    CapacityReport capacity = capacity_report(reader);
-    charts.insert(charts.end(), capacity.charts.begin(), capacity.charts.end());
-    if (capacity.grid.columns.empty()) continue;  // without limits there are fronts alone
-    std::erase_if(report.missing, [&](const MissingCell& cell) {  // not needed for the answer
-      return cell.archive == report.archives[i].name && cell.status == "excluded";
-    });
-    if (capacity.of_live) shown.insert(&reader);
-    report.capacities.push_back(std::move(capacity));
-  }
-  std::deque<ConfiguredCell> others;
-  PanelSources their_sources;
-  for (ConfiguredCell& cell : report.cells) {
-    const auto source = sources.find(&cell);
-    if (source != sources.end() && shown.contains(source->second.reader)) continue;
-    ConfiguredCell& other = others.emplace_back(std::move(cell));
-    if (source != sources.end()) their_sources.emplace(&other, source->second);
-  }
-  report.cells.swap(others);
-  sources.swap(their_sources);
-  return charts;
 }
 
 }  // namespace
@@ -104,20 +76,27 @@ Report make_report(const std::vector<std::string>& archives,
     report.archives.push_back(describe(report.readers.back(), path));
   }
   report.published = all_published(profiles / "published");
-  PanelSources sources;
-  collect_cells(report, sources);
-  const std::vector<Chart> capacities = take_capacities(report, sources);
+  std::vector<CapacityReport> capacities;
+  for (sweep::ArchiveReader& reader : report.readers) capacities.push_back(capacity_report(reader));
+  collect_cells(report, capacities);
   const std::vector<RateRow> rows = arrange(with_results(report.cells));
-  report.panels = make_panels(rows, report.cells, sources, report.published);
+  report.panels = make_panels(rows, report.cells, report.origins, report.published);
   report.policies = policy_tables(rows, std::string(kAnswerFigure), report.published);
   report.regimes = regimes_of(rows, kAnswerFigure);
   report.answer = answer_of(rows);
-  report.claims = run_claims(archives, "", profiles);
-  for (const auto& [cell, source] : sources)
-    report.origins[cell->record->key] = {source.archive, source.row};
-  report.studies = make_study_charts(report.readers, profiles);
-  report.studies.insert(report.studies.begin(), capacities.begin(), capacities.end());
-  report.accesses = make_access_charts(report.cells, sources, report.accesses_left_out);
+  report.claims = claims_in(profiles);
+  std::vector<ConfiguredCell> cells;
+  for (sweep::ArchiveReader& reader : report.readers)
+    std::ranges::move(cells_of(reader), std::back_inserter(cells));
+  report.claims.rows = judge_claims(report.claims.claims, cells);
+  for (CapacityReport& each : capacities) {
+    std::ranges::move(each.charts, std::back_inserter(report.studies));
+    // Without limits there are fronts alone.
+    if (!each.grid.columns.empty()) report.capacities.push_back(std::move(each));
+  }
+  std::ranges::move(make_study_charts(report.readers, profiles),
+                    std::back_inserter(report.studies));
+  report.accesses = make_access_charts(report.cells, report.accesses_left_out);
   return report;
 }
 

@@ -10,6 +10,7 @@
 #include "analysis/digest/statistics.hpp"
 #include "analysis/ranking/policy_table.hpp"
 #include "analysis/report/capacity_charts.hpp"
+#include "analysis/report/cell_names.hpp"
 #include "analysis/report/study_charts.hpp"
 #include "sweeps/archive/reader.hpp"
 
@@ -70,7 +71,7 @@ struct Report {
   std::vector<Chart> accesses;                 // of the first cells that logged them
   std::vector<std::string> accesses_left_out;  // why others have none
   ClaimReport claims;
-  std::map<std::string, std::pair<std::string, int>> origins;  // archive and row, by a cell's key
+  CellOrigins origins;
   std::vector<Published> published;
   // The panels point into these.
   std::deque<sweep::ArchiveReader> readers;

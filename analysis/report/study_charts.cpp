@@ -9,6 +9,7 @@
 #include "analysis/compare/config.hpp"
 #include "analysis/compare/published.hpp"
 #include "analysis/digest/statistics.hpp"
+#include "analysis/ranking/sentences.hpp"
 #include "analysis/report/study_timelines.hpp"
 #include "sweeps/definition/sweep.hpp"
 
@@ -18,12 +19,8 @@ namespace {
 namespace fs = std::filesystem;
 using sweep::FigureSpec;
 
-struct Source {
-  sweep::ArchiveReader* reader;
-  ConfiguredCell cell;
-};
 /// Cells with a result, by the name of their sweep.
-using Experiments = std::map<std::string, std::deque<Source>>;
+using Experiments = std::map<std::string, std::deque<ConfiguredCell>>;
 
 Experiments experiments_in(std::deque<sweep::ArchiveReader>& archives) {
   Experiments experiments;
@@ -32,7 +29,7 @@ Experiments experiments_in(std::deque<sweep::ArchiveReader>& archives) {
     for (const sweep::CellRecord& record : reader.cells()) {
       const bool is_new = record.status == sweep::CellStatus::ok &&
                           seen.insert(reader.sweep_name() + '\n' + record.key).second;
-      if (is_new) experiments[reader.sweep_name()].push_back({&reader, ConfiguredCell(record)});
+      if (is_new) experiments[reader.sweep_name()].emplace_back(record, reader);
     }
   }
   return experiments;
@@ -80,33 +77,29 @@ class ChartBuilder {
  public:
   ChartBuilder(const std::string& study, const FigureSpec& figure, const std::string& kind,
                const std::string& gpu)
-      : figure_(figure) {
-    chart_.id = "study";
-    chart_.at = {{"study", study}, {"figure", figure.name}};
-    chart_.title = figure.name + ": " + figure.title;
-    chart_.kind = kind;
-    chart_.gpu = gpu;
+      : figure_(figure),
+        chart_(new_chart("study", figure.name + ": " + figure.title, kind, gpu,
+                         {{"study", study}, {"figure", figure.name}})) {
     chart_.is_table = figure.draw == FigureSpec::Draw::table;
     const bool in_time =
         figure.over == FigureSpec::Over::time || figure.over == FigureSpec::Over::requests;
     chart_.columns = in_time ? 1 : 3;
   }
 
-  void add(const Source& source) {
-    DraftPanel& panel = named(panels_, figure_.panel_name(label(source.cell, figure_.panel)));
+  void add(const ConfiguredCell& cell) {
+    DraftPanel& panel = named(panels_, figure_.panel_name(label(cell, figure_.panel)));
     switch (figure_.over) {
       case FigureSpec::Over::cells:
-        return add_value(source.cell, panel);
+        return add_value(cell, panel);
       case FigureSpec::Over::forwards:
-        return add_forwards(source, panel);
+        return add_forwards(cell, panel);
       case FigureSpec::Over::time:
-        if (is_first(panel))
-          add_kv_use(panel.drawn, load(source, "steps"), load(source, "evictions"));
+        if (is_first(panel)) add_kv_use(panel.drawn, cell.load("steps"), cell.load("evictions"));
         return;
       case FigureSpec::Over::requests:
         if (is_first(panel))
-          add_request_spans(panel.drawn, load(source, "steps"), load(source, "sched"),
-                            load(source, "evictions"));
+          add_request_spans(panel.drawn, cell.load("steps"), cell.load("sched"),
+                            cell.load("evictions"));
         return;
     }
   }
@@ -136,13 +129,7 @@ class ChartBuilder {
   }
 
  private:
-  static sweep::Table load(const Source& source, std::string_view table) {
-    return source.reader->load_table(source.cell.record->index, table);
-  }
-
-  void remark(const std::string& text) {
-    if (std::ranges::find(remarks_, text) == remarks_.end()) remarks_.push_back(text);
-  }
+  void remark(const std::string& text) { add_once(remarks_, text); }
 
   std::string series_of(const ConfiguredCell& cell) const {
     return figure_.series_name(label(cell, figure_.series));
@@ -169,10 +156,10 @@ class ChartBuilder {
     }
   }
 
-  void add_forwards(const Source& source, DraftPanel& panel) {
-    Draft& series = named(panel.series, series_of(source.cell));
+  void add_forwards(const ConfiguredCell& cell, DraftPanel& panel) {
+    Draft& series = named(panel.series, series_of(cell));
     if (!series.points.empty()) return remark("the first of several cells is shown");
-    for (const double value : forward_values(load(source, "steps"), figure_.y)) {
+    for (const double value : forward_values(cell.load("steps"), figure_.y)) {
       if (figure_.first > 0 && std::cmp_equal(series.points.size(), figure_.first)) break;
       series.points.push_back({std::to_string(series.points.size() + 1), {value}});
     }
@@ -218,11 +205,9 @@ class ChartBuilder {
 
   void add_series(ChartPanel& panel, const Draft& draft, std::size_t number,
                   const Places& places) const {
-    ChartSeries own;
-    own.name = draft.name.empty() ? "these cells" : draft.name;
-    own.color = std::to_string(number);
-    own.draw =
-        figure_.draw == FigureSpec::Draw::bars ? ChartSeries::Draw::bars : ChartSeries::Draw::line;
+    ChartSeries own = colored(
+        draft.name.empty() ? "these cells" : draft.name, std::to_string(number),
+        figure_.draw == FigureSpec::Draw::bars ? ChartSeries::Draw::bars : ChartSeries::Draw::line);
     own.points = true;
     ChartSeries theirs = own;
     theirs.name += ", published";
@@ -233,8 +218,7 @@ class ChartBuilder {
     std::ranges::stable_sort(points, {}, [](const auto& each) { return each.first; });
     std::vector<double> repeats;
     for (const auto& [x, values] : points) {
-      own.x.push_back(x);
-      own.y.push_back(percentile(*values, 50));
+      own.add(x, percentile(*values, 50));
       own.low.push_back(*std::ranges::min_element(*values));
       own.high.push_back(*std::ranges::max_element(*values));
       repeats.push_back(static_cast<double>(values->size()));
@@ -243,10 +227,7 @@ class ChartBuilder {
     std::vector<std::pair<double, double>> published;
     for (const auto& [x, y] : draft.published) published.emplace_back(places.at(x), y);
     std::ranges::sort(published);
-    for (const auto& [x, y] : published) {
-      theirs.x.push_back(x);
-      theirs.y.push_back(y);
-    }
+    for (const auto& [x, y] : published) theirs.add(x, y);
     if (!own.x.empty()) panel.series.push_back(std::move(own));
     if (!theirs.x.empty()) panel.series.push_back(std::move(theirs));
   }
@@ -264,22 +245,21 @@ class ChartBuilder {
 void add_charts(std::vector<Chart>& charts, const std::string& study, const FigureSpec& figure,
                 const Experiments& experiments) {
   const bool of_cards = compares(figure, "gpu");
-  std::map<std::pair<std::string, std::string>, std::vector<const Source*>> cells;
+  std::map<std::pair<std::string, std::string>, std::vector<const ConfiguredCell*>> cells;
   std::vector<std::pair<std::string, std::string>> order;  // kind and card
   for (const std::string& experiment : figure.experiments) {
     const auto found = experiments.find(experiment);
     if (found == experiments.end()) continue;
-    for (const Source& source : found->second) {
-      if (!matches(source.cell, figure.where)) continue;
-      const std::pair key(figures_kind(source.cell),
-                          of_cards ? "" : shown(source.cell.value("gpu")));
+    for (const ConfiguredCell& cell : found->second) {
+      if (!matches(cell, figure.where)) continue;
+      const std::pair key(figures_kind(cell), of_cards ? "" : shown(cell.value("gpu")));
       if (!cells.contains(key)) order.push_back(key);
-      cells[key].push_back(&source);
+      cells[key].push_back(&cell);
     }
   }
   for (const auto& key : order) {
     ChartBuilder builder(study, figure, key.first, key.second);
-    for (const Source* source : cells[key]) builder.add(*source);
+    for (const ConfiguredCell* cell : cells[key]) builder.add(*cell);
     builder.add_published();
     charts.push_back(builder.finish());
   }

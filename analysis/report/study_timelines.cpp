@@ -24,14 +24,11 @@ struct Span {
 /// Time-weighted means of a level in equal spans of time.
 ChartSeries level_over_time(std::string name, std::string color, const Values& t, double end,
                             const Values& level) {
-  ChartSeries series;
-  series.name = std::move(name);
-  series.color = std::move(color);
+  ChartSeries series = colored(std::move(name), std::move(color), ChartSeries::Draw::line);
   const Values means = bucket_means(t, level, end, kSpans);
   for (std::size_t span = 0; span < means.size(); ++span) {
     if (std::isnan(means[span])) continue;
-    series.x.push_back((static_cast<double>(span) + 0.5) * end / kSpans);
-    series.y.push_back(means[span]);
+    series.add((static_cast<double>(span) + 0.5) * end / kSpans, means[span]);
   }
   return series;
 }
@@ -87,17 +84,12 @@ void draw_spans(ChartPanel& panel, const std::vector<Span>& spans) {
   }
   panel.downward = true;
   for (const auto& [what, color] : kColors) {
-    ChartSeries series;
-    series.draw = ChartSeries::Draw::boxes;
-    series.name = what;
-    series.color = color;
+    ChartSeries series = colored(what, color, ChartSeries::Draw::boxes);
     ChartColumn requests{"request", Values()};
     for (const Span& span : spans) {
       if (span.what != what) continue;
-      series.x.push_back(span.from);
-      series.end.push_back(span.to);
-      series.y.push_back(rows[span.request] - kHalf);
-      series.high.push_back(rows[span.request] + kHalf);
+      const double row = rows[span.request];
+      series.add_box(span.from, span.to, row - kHalf, row + kHalf);
       std::get<Values>(requests.values).push_back(span.request);
     }
     series.more.push_back(std::move(requests));
@@ -138,15 +130,12 @@ void add_kv_use(ChartPanel& panel, const sweep::Table& steps, const sweep::Table
                resume = numbers_of(evictions, "t_resume_s");
   const bool few = evict.size() + resume.size() <= kFew;
   for (const bool resumed : {false, true}) {
-    ChartSeries marks;
-    marks.draw = ChartSeries::Draw::dots;
-    marks.name = resumed ? "resume" : "evict";
-    marks.color = resumed ? "vram" : "to_host";
+    ChartSeries marks = colored(resumed ? "resume" : "evict", resumed ? "vram" : "to_host",
+                                ChartSeries::Draw::dots);
     marks.mark = resumed ? "up" : "down";
     for (const double at : resumed ? resume : evict) {
       if (std::isnan(at)) continue;
-      marks.x.push_back(at);
-      marks.y.push_back(few ? level_at(t, device_use, at) : kAbove[resumed]);
+      marks.add(at, few ? level_at(t, device_use, at) : kAbove[resumed]);
     }
     if (!marks.x.empty()) panel.series.push_back(std::move(marks));
   }

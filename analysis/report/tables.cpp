@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/report/cell_names.hpp"
 #include "analysis/report/panel_charts.hpp"
 #include "analysis/text/text_table.hpp"
 
@@ -11,7 +10,7 @@ namespace analysis {
 namespace {
 
 std::string percent_text(double fraction) {
-  return std::isnan(fraction) ? "-" : four_digits(std::round(fraction * 1000) / 10) + " %";
+  return std::isnan(fraction) ? "-" : in_percent(fraction) + " %";
 }
 
 std::string text_of(const Place& place) {
@@ -164,13 +163,8 @@ std::vector<ReportTable> report_tables(const Report& report) {
     tables.push_back(regime_table(report, kind));
   for (ClaimTable& each : claim_tables(report.claims)) {
     tables.push_back({"claims", each.set + ": " + each.verdicts, each.kind, std::move(each.grid)});
-    for (const ClaimRow& row : each.rows) {
-      NamedCells named;
-      for (const std::string& key : row.cells)
-        if (const auto known = report.origins.find(key); known != report.origins.end())
-          named[known->second.first].insert(known->second.second);
-      tables.back().sources.push_back(to_text(named));
-    }
+    for (const ClaimRow& row : each.rows)
+      tables.back().sources.push_back(named_cells(row.cells, report.origins));
   }
   for (ReportTable& table : missing_tables(report)) tables.push_back(std::move(table));
   return tables;

@@ -95,6 +95,8 @@ std::string four_digits(double value) {
   return rounded(value, std::max(0, 4 - before_point(shown)));
 }
 
+std::string in_percent(double share) { return four_digits(std::round(share * 1000) / 10); }
+
 void print_grid(const Grid& grid, GridFormat format, std::ostream& out) {
   format == GridFormat::csv ? print_csv(grid, out) : print_table(grid, out);
 }
@@ -104,6 +106,13 @@ std::string exact_number(double value) {
   char buffer[32];
   const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
   return {buffer, end};
+}
+
+std::optional<double> number_from(std::string_view text) {
+  double number = 0;
+  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
+  if (error != std::errc() || end != text.data() + text.size()) return std::nullopt;
+  return number;
 }
 
 std::string csv_field(std::string_view text) {

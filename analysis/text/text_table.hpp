@@ -1,5 +1,6 @@
 #pragma once
 #include <iosfwd>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -11,6 +12,8 @@ namespace analysis {
 std::string four_digits(double value);
 /// "-" for NaN.
 std::string two_decimals(double value);
+/// In percent, with at most one decimal; "-" for NaN.
+std::string in_percent(double share);
 
 enum class GridFormat { text, csv };
 
@@ -34,6 +37,9 @@ inline void print_text(const Grid& grid, std::ostream& out) {
 
 /// The shortest text that reads back to the same number; empty for NaN.
 std::string exact_number(double value);
+
+/// The number that the whole text is; none for other texts.
+std::optional<double> number_from(std::string_view text);
 
 /// A field of RFC 4180, quoted if necessary.
 std::string csv_field(std::string_view text);

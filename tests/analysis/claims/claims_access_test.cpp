@@ -36,14 +36,14 @@ struct Accessed {
     return each;
   }
   double operator()(const std::string& name) const {
-    const auto cells = archive.cells();
+    auto cells = archive.cells();
     const std::vector<const analysis::ConfiguredCell*> pointers = {&cells.front()};
-    const auto load = [&](const analysis::ConfiguredCell&, std::string_view table) {
+    cells.front().load = [&](std::string_view table) {
       if (table == "access_rows") return sweep::to_table<sweep::AccessRowRow>(rows);
       if (table == "access_kernels") return sweep::to_table<sweep::AccessKernelRow>(kernels);
       return sweep::to_table<sweep::KvAccessRow>(touches);
     };
-    return analysis::access_metric(name, pointers, load).value();
+    return analysis::access_metric(name, pointers).value();
   }
 
   ArchivedCells archive;

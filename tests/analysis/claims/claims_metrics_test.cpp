@@ -15,16 +15,19 @@ struct Tables {
     return made.emplace_back();
   }
   double operator()(const std::string& metric) const {
-    const auto cells = archive.cells();
+    auto cells = archive.cells();
     std::vector<const analysis::ConfiguredCell*> pointers;
-    for (const auto& cell : cells) pointers.push_back(&cell);
-    const auto load = [&](const analysis::ConfiguredCell& cell, std::string_view table) {
-      const sweep::CellResult result = made[static_cast<std::size_t>(cell.record->index)].result();
-      for (const sweep::Table* each : result.tables())
-        if (each->name == table) return *each;
-      throw std::logic_error("no such table");
-    };
-    return claim_metric(metric, pointers, load);
+    for (auto& cell : cells) {
+      pointers.push_back(&cell);
+      cell.load = [&](std::string_view table) {
+        const sweep::CellResult result =
+            made[static_cast<std::size_t>(cell.record->index)].result();
+        for (const sweep::Table* each : result.tables())
+          if (each->name == table) return *each;
+        throw std::logic_error("no such table");
+      };
+    }
+    return claim_metric(metric, pointers);
   }
 
   ArchivedCells archive;

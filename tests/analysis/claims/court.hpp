@@ -40,12 +40,7 @@ struct Court {
       archive.add(settings, value, seed++);
     }
   }
-  std::vector<analysis::ClaimRow> rows() const {
-    const auto no_table = [](const analysis::ConfiguredCell&, std::string_view) {
-      return sweep::Table();
-    };
-    return judge_claims(claims, archive.cells(), no_table);
-  }
+  std::vector<analysis::ClaimRow> rows() const { return judge_claims(claims, archive.cells()); }
   analysis::ClaimRow row() const {
     const auto all = rows();
     REQUIRE(all.size() == 1);

@@ -102,9 +102,14 @@ TEST_CASE("one repeat has no interval", "[report]") {
 }
 
 TEST_CASE("numbers name the cells that they come from, by archive") {
-  CHECK(analysis::to_text(analysis::NamedCells{{"a.h5", {3}}}) == "cell 3 of a.h5");
-  CHECK(analysis::to_text(analysis::NamedCells{{"a.h5", {0, 1, 2, 5, 6}}, {"b.h5", {4}}}) ==
-        "cells 0 to 2, 5 and 6 of a.h5; cell 4 of b.h5");
+  analysis::CellOrigins origins = {{"other", {"b.h5", 4}}};
+  std::vector<std::string> keys = {"other", "unknown"};
+  for (const int row : {6, 0, 1, 2, 5}) {
+    keys.push_back(std::to_string(row));
+    origins[keys.back()] = {"a.h5", row};
+  }
+  CHECK(analysis::named_cells({"2"}, origins) == "cell 2 of a.h5");
+  CHECK(analysis::named_cells(keys, origins) == "cells 0 to 2, 5 and 6 of a.h5; cell 4 of b.h5");
 }
 
 TEST_CASE("a regime is decided among those that need no host memory and those with this much",
