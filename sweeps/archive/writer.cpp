@@ -20,14 +20,6 @@ Column cell_column() {
   return {"cell", "", "row of the cell in /cells", false, {}, std::vector<std::int32_t>{}};
 }
 
-void drop_values(ColumnData& data, std::size_t rows) {
-  std::visit(
-      [rows](auto& values) {
-        values.erase(values.begin(), values.begin() + static_cast<std::ptrdiff_t>(rows));
-      },
-      data);
-}
-
 /// Enumerations grow only at their end.
 std::vector<std::string> longer_of(const std::vector<std::string>& a,
                                    const std::vector<std::string>& b, const std::string& name) {
@@ -59,7 +51,7 @@ class TableWriter {
   Column& find_or_add(const Column& column);
   void create(Stored& column, std::size_t width, std::int64_t rows);
   void append_slice(const Table& rows, RowSlice slice, std::int32_t cell);
-  void flush(std::int64_t rows, bool last = false);
+  void flush(bool last = false);
   void make_room(Stored& column, std::int64_t rows);
   void store(Stored& column, std::int64_t first, const std::vector<StoredChunk>& chunks) const;
 
@@ -111,7 +103,7 @@ RowRange TableWriter::append(const Table& rows, std::int32_t cell) {
     const std::int64_t count = std::min(range.rows - first, kFlushRows - pending_rows_);
     append_slice(rows, {static_cast<std::size_t>(first), static_cast<std::size_t>(count)}, cell);
     first += count;
-    if (pending_rows_ >= kFlushRows) flush(kFlushRows);
+    if (pending_rows_ == kFlushRows) flush();
   }
   return range;
 }
@@ -134,7 +126,7 @@ void TableWriter::append_slice(const Table& rows, RowSlice slice, std::int32_t c
 }
 
 SpareTable TableWriter::finish() {
-  flush(pending_rows_, true);
+  flush(true);
   SpareTable table{{name_, {}}, stored_rows_, chunk_rows_, {}, {}};
   if (!group_) return table;
   std::vector<std::string> names;
@@ -150,27 +142,27 @@ SpareTable TableWriter::finish() {
   return table;
 }
 
-/// Writes the first `rows` pending rows: whole chunks, or the last ones. A table that has only
-/// those is as large as they are and does not grow.
-void TableWriter::flush(std::int64_t rows, bool last) {
-  if (rows == 0) return;
-  const auto count = static_cast<std::size_t>(rows);
+/// Writes the pending rows: whole chunks, or the last ones. A table that has only those is as large
+/// as they are and does not grow.
+void TableWriter::flush(bool last) {
+  if (pending_rows_ == 0) return;
+  const auto count = static_cast<std::size_t>(pending_rows_);
   const bool is_first = !group_, grows = !(is_first && last);
   if (is_first) group_.emplace(create_group(file_, name_));
-  if (!grows) chunk_rows_ = std::min<std::int64_t>(rows, kChunkRows);
-  for (Stored& column : columns_) make_room(column, grows ? stored_rows_ : rows);
+  if (!grows) chunk_rows_ = std::min<std::int64_t>(pending_rows_, kChunkRows);
+  for (Stored& column : columns_) make_room(column, grows ? stored_rows_ : pending_rows_);
   std::vector<std::vector<StoredChunk>> packed(columns_.size());
   in_parallel(columns_.size(), threads_, [&](std::size_t i) {
     packed[i] = pack_chunks(columns_[i].pending, count, columns_[i].width,
                             static_cast<std::size_t>(chunk_rows_));
   });
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (grows) resize(columns_[i].dataset->get(), static_cast<hsize_t>(stored_rows_ + rows));
+    if (grows)
+      resize(columns_[i].dataset->get(), static_cast<hsize_t>(stored_rows_ + pending_rows_));
     store(columns_[i], stored_rows_, packed[i]);
-    drop_values(columns_[i].pending.data, count);
+    std::visit([](auto& values) { values.clear(); }, columns_[i].pending.data);
   }
-  stored_rows_ += rows;
-  pending_rows_ -= rows;
+  stored_rows_ += std::exchange(pending_rows_, 0);
 }
 
 /// Writes chunks from the row `first` on, and keeps what identifies them.
