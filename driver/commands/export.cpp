@@ -48,7 +48,7 @@ void export_cells(const std::vector<ConfiguredCell>& cells, bool to_terminal, Ex
                   std::ostream& out) {
   std::vector<sweep::CellRecord> records;
   for (const ConfiguredCell& cell : cells) records.push_back(*cell.record);
-  sweep::Table table = sweep::to_cells_table(records).table;
+  sweep::Table table = sweep::to_cells_table(records);
   if (to_terminal) make_printable(table);
   analysis::RowExporter(table, false, format, out).write(table);
 }

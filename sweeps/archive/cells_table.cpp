@@ -133,35 +133,31 @@ void take_ranges(const Table& cells, Records& records) {
   }
 }
 
-bool is_core(const std::string& name) {
-  static const Table kMembers = members_table({});
-  return kMembers.has(name) || std::ranges::any_of(kCellTables, [&](std::string_view table) {
-           return name.starts_with(table) &&
-                  (name.substr(table.size()) == "_off" || name.substr(table.size()) == "_n");
-         });
+/// Whether a table's row ranges are, or would be, columns of this name.
+bool is_range(std::string_view name) {
+  return std::ranges::any_of(kCellTables, [&](std::string_view table) {
+    return name.starts_with(table) &&
+           (name.substr(table.size()) == "_off" || name.substr(table.size()) == "_n");
+  });
 }
 
-// ---- names of the others
+// ---- columns that some cells have: axes, figures, notes
 
-/// Column names of axes, figures and notes: their own names unless another column has them.
-class ColumnNames {
- public:
-  std::string axis(const std::string& name) { return take(name, "_axis"); }
-  std::string figure(const std::string& name) { return take(name, "_figure"); }
-  std::string note(const std::string& name) { return take(name, "_note"); }
+/// Adds a column of this kind. It has its own name unless another column has that.
+void add_kind(Table& cells, std::string_view kind, const std::string& name, Column column) {
+  column.long_name = std::string(kind) + ' ' + name;
+  column.name = name;
+  std::ranges::replace(column.name, '/', '_');  // HDF5 would read '/' as a path
+  while (is_range(column.name) || cells.has(column.name)) (column.name += '_') += kind;
+  cells.columns.push_back(std::move(column));
+}
 
- private:
-  std::string take(std::string name, const std::string& suffix) {
-    std::replace(name.begin(), name.end(), '/', '_');  // HDF5 would read '/' as a path
-    while (is_core(name) || std::count(taken_.begin(), taken_.end(), name) > 0) name += suffix;
-    taken_.push_back(name);
-    return name;
-  }
-  std::vector<std::string> taken_;
-};
-
-// What a long_name begins with.
-constexpr const char *kAxis = "axis ", *kFigure = "figure ", *kNote = "note ";
+/// The name that a column of this kind was added with; empty if it is none.
+std::string_view name_in(const Column& column, std::string_view kind) {
+  const std::string_view name = column.long_name;
+  const bool is_one = name.starts_with(kind) && name.substr(kind.size()).starts_with(' ');
+  return is_one ? name.substr(kind.size() + 1) : "";
+}
 
 // ---- axes
 
@@ -191,8 +187,8 @@ ColumnData converted(const AxisColumn& values, T convert(const Value*)) {
   return all;
 }
 
-Column axis_column(Cells cells, const std::string& axis, const std::string& name) {
-  Column column{name, axis.ends_with("_gib") ? "GiB" : "", kAxis + axis, false, {}, {}};
+Column axis_column(Cells cells, const std::string& axis) {
+  Column column{"", axis.ends_with("_gib") ? "GiB" : "", "", false, {}, {}};
   AxisColumn values;
   for (const CellRecord& cell : cells) values.push_back(value_on(cell.axes, axis));
   if (all_are<std::int64_t>(values)) {
@@ -249,13 +245,12 @@ std::vector<Part> kinds_in(Cells cells) {
 }
 
 template <class Part>
-Column part_column(Cells cells, const Part& kind, const std::string& name,
-                   const std::string& long_name) {
+Column part_column(Cells cells, const Part& kind, const std::string& unit = "") {
   std::vector<decltype(value_of(&kind))> values;
   values.reserve(cells.size());
   for (const CellRecord& cell : cells)
     values.push_back(value_of(find_kind(parts_of(cell, kind), kind)));
-  return {name, "", long_name, kind.is_volatile, {}, std::move(values)};
+  return {"", unit, "", kind.is_volatile, {}, std::move(values)};
 }
 
 std::vector<std::string> axes_in(Cells cells) {
@@ -288,36 +283,24 @@ CellRecord without_outcome(const CellRecord& cell) {
   return planned;
 }
 
-CellsTable to_cells_table(Cells cells) {
-  CellsTable result{members_table(cells), axes_in(cells), {}, {}};
-  std::vector<Column>& columns = result.table.columns;
-  add_ranges(cells, columns);
-  ColumnNames names;
-  for (const std::string& axis : result.axes)
-    columns.push_back(axis_column(cells, axis, names.axis(axis)));
-  for (const Figure& figure : kinds_in<Figure>(cells)) {
-    const std::string& name = result.figures.emplace_back(figure.name);
-    columns.push_back(part_column(cells, figure, names.figure(name), kFigure + name));
-    columns.back().unit = figure.unit;
-  }
-  for (const Note& note : kinds_in<Note>(cells)) {
-    const std::string& name = result.notes.emplace_back(note.name);
-    columns.push_back(part_column(cells, note, names.note(name), kNote + name));
-  }
-  return result;
+Table to_cells_table(Cells cells) {
+  Table table = members_table(cells);
+  add_ranges(cells, table.columns);
+  for (const std::string& axis : axes_in(cells))
+    add_kind(table, kAxis, axis, axis_column(cells, axis));
+  for (const Figure& figure : kinds_in<Figure>(cells))
+    add_kind(table, kFigure, figure.name, part_column(cells, figure, figure.unit));
+  for (const Note& note : kinds_in<Note>(cells))
+    add_kind(table, kNote, note.name, part_column(cells, note));
+  return table;
 }
 
-CellsTable as_cells_table(Table table) {
-  CellsTable cells;
-  for (const auto& [begin, names] :
-       {std::pair(kAxis, &cells.axes), std::pair(kFigure, &cells.figures),
-        std::pair(kNote, &cells.notes)}) {
-    for (const Column& column : table.columns)
-      if (column.long_name.starts_with(begin))
-        names->push_back(column.long_name.substr(std::string_view(begin).size()));
-  }
-  cells.table = std::move(table);
-  return cells;
+std::vector<std::string> names_of(const Table& cells, std::string_view kind) {
+  std::vector<std::string> names;
+  for (const Column& column : cells.columns)
+    if (const std::string_view name = name_in(column, kind); !name.empty())
+      names.emplace_back(name);
+  return names;
 }
 
 namespace {
@@ -332,42 +315,38 @@ void check_enumeration(const Table& cells, const std::string& column, std::size_
 
 }  // namespace
 
-std::vector<CellRecord> to_records(const CellsTable& cells) {
-  const bool has_levels = cells.table.has(kRecord);
-  check_enumeration(cells.table, "status", kCellStatusNames.size());
-  if (has_levels) check_enumeration(cells.table, std::string(kRecord), kRecordLevelNames.size());
-  Records records(cells.table.rows());
-  take_members(cells.table, records);
-  take_ranges(cells.table, records);
-  for (const CellRecord& record : records) {
-    if (is_sha256(record.key)) continue;
-    throw TableError("table cells: \"" + record.key + "\" is no key, which has 64 hex digits");
-  }
+std::vector<CellRecord> to_records(const Table& cells) {
+  const bool has_levels = cells.has(kRecord);
+  check_enumeration(cells, "status", kCellStatusNames.size());
+  if (has_levels) check_enumeration(cells, std::string(kRecord), kRecordLevelNames.size());
+  Records records(cells.rows());
+  take_members(cells, records);
+  take_ranges(cells, records);
+  const std::size_t axes = names_of(cells, kAxis).size(), figures = names_of(cells, kFigure).size(),
+                    notes = names_of(cells, kNote).size();
   for (CellRecord& record : records) {
-    record.axes.reserve(cells.axes.size());
-    record.figures.reserve(cells.figures.size());
-    record.notes.reserve(cells.notes.size());
+    if (!is_sha256(record.key))
+      throw TableError("table cells: \"" + record.key + "\" is no key, which has 64 hex digits");
+    record.axes.reserve(axes);
+    record.figures.reserve(figures);
+    record.notes.reserve(notes);
   }
-  ColumnNames names;
-  for (const std::string& axis : cells.axes) {
-    const Column& column = cells.table.column(names.axis(axis));
-    for (std::size_t i = 0; i < records.size(); ++i) take_axis(column, i, axis, records[i]);
-  }
-  for (const std::string& figure : cells.figures) {
-    const Column& column = cells.table.column(names.figure(figure));
-    const auto& values = cells.table.values<double>(column.name);
-    const SharedName name(figure), unit(column.unit);
-    for (std::size_t i = 0; i < records.size(); ++i) {
-      if (std::isnan(values[i])) continue;
-      records[i].figures.push_back({name, values[i], unit, column.is_volatile});
+  for (const Column& column : cells.columns) {
+    const std::string axis(name_in(column, kAxis));
+    const SharedName figure(name_in(column, kFigure)), note(name_in(column, kNote)),
+        unit(column.unit);
+    for (std::size_t i = 0; !axis.empty() && i < records.size(); ++i)
+      take_axis(column, i, axis, records[i]);
+    if (!figure.text().empty()) {
+      const auto& values = cells.values<double>(column.name);
+      for (std::size_t i = 0; i < records.size(); ++i)
+        if (!std::isnan(values[i]))
+          records[i].figures.push_back({figure, values[i], unit, column.is_volatile});
     }
-  }
-  for (const std::string& note : cells.notes) {
-    const Column& column = cells.table.column(names.note(note));
-    const auto& values = cells.table.values<std::string>(column.name);
-    const SharedName name(note);
-    for (std::size_t i = 0; i < records.size(); ++i) {
-      if (!values[i].empty()) records[i].notes.push_back({name, values[i], column.is_volatile});
+    if (!note.text().empty()) {
+      const auto& values = cells.values<std::string>(column.name);
+      for (std::size_t i = 0; i < records.size(); ++i)
+        if (!values[i].empty()) records[i].notes.push_back({note, values[i], column.is_volatile});
     }
   }
   // Before schema 1.6 a cell without rows of its steps was told by its note.

@@ -79,20 +79,17 @@ void take_outcome(CellRecord& to, CellRecord from);
 /// The cell as planned, before it has run; excluded if the plan lacks it.
 CellRecord without_outcome(const CellRecord& cell);
 
-/// /cells, and which of its columns are axes, figures and notes. A name that another column already
-/// has gets the suffix "_axis", "_figure" or "_note".
-struct CellsTable {
-  Table table;
-  std::vector<std::string> axes, figures, notes;
-};
+/// Kinds of columns that /cells has for what its cells have.
+inline constexpr std::string_view kAxis = "axis", kFigure = "figure", kNote = "note";
 
-/// A column for every axis, figure and note that any of the cells has; NaN or empty in cells that
-/// lack it. A figure or note that is volatile in some cells alone has two.
-CellsTable to_cells_table(std::span<const CellRecord> cells);
-/// The columns of a table by what their `long_name` says they are of.
-CellsTable as_cells_table(Table table);
+/// /cells, with a column for every axis, figure and note that any of the cells has; NaN or empty in
+/// cells that lack it. A name that another column already has gets the suffix "_axis", "_figure" or
+/// "_note". A figure or note that is volatile in some cells alone has two.
+Table to_cells_table(std::span<const CellRecord> cells);
+/// Names of all axes, figures or notes, by what the `long_name` of each column says it is of.
+std::vector<std::string> names_of(const Table& cells, std::string_view kind);
 /// The inverse. An axis of whole numbers that some cell lacks is read back as
 /// floating point. Throws TableError when a column is missing or a status is unknown.
-std::vector<CellRecord> to_records(const CellsTable& cells);
+std::vector<CellRecord> to_records(const Table& cells);
 
 }  // namespace sweep

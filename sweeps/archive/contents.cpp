@@ -91,26 +91,19 @@ const Table& described_table(std::string_view name) {
   return **std::ranges::find(tables, name, [](const Table* table) { return table->name; });
 }
 
-std::array<const Table*, kCellTables.size()> ShardContents::tables() const {
-  const auto own = result.tables();
-  return {own[0],
-          own[1],
-          own[2],
-          own[3],
-          own[4],
-          &result.telemetry,
-          own[5],
-          &result.kv_access,
-          &result.access_rows,
-          &result.access_kernels,
-          &result.kv_copies};
+/// In the order of kCellTables.
+template <class Result>
+static auto tables_of(Result& of) {
+  return std::array{&of.jobs,        &of.turns,          &of.steps,     &of.sched,
+                    &of.kv_events,   &of.telemetry,      &of.evictions, &of.kv_access,
+                    &of.access_rows, &of.access_kernels, &of.kv_copies};
 }
 
-std::array<Table*, kCellTables.size()> ShardContents::tables() {
-  return {&result.jobs,        &result.turns,          &result.steps,     &result.sched,
-          &result.kv_events,   &result.telemetry,      &result.evictions, &result.kv_access,
-          &result.access_rows, &result.access_kernels, &result.kv_copies};
+std::array<const Table*, kCellTables.size()> ShardContents::tables() const {
+  return tables_of(result);
 }
+
+std::array<Table*, kCellTables.size()> ShardContents::tables() { return tables_of(result); }
 
 void keep_level(ShardContents& cell, RecordLevel level) {
   if (cell.record.level <= level) return;

@@ -34,12 +34,12 @@ void write_head(hid_t file, const ArchiveIndex& index) {
                   std::int64_t{count_status(index.cells, CellStatus::planned) == 0});
 }
 
-void write_cells(hid_t file, const CellsTable& cells) {
-  write_table(file, cells.table);
+void write_cells(hid_t file, const Table& cells) {
+  write_table(file, cells);
   H5Group group(H5Gopen2(file, "cells", H5P_DEFAULT), "open the table cells");
-  write_attribute(group.get(), "axes", cells.axes);
-  write_attribute(group.get(), "figures", cells.figures);
-  write_attribute(group.get(), "notes", cells.notes);
+  write_attribute(group.get(), "axes", names_of(cells, kAxis));
+  write_attribute(group.get(), "figures", names_of(cells, kFigure));
+  write_attribute(group.get(), "notes", names_of(cells, kNote));
   group.close_checked("close the table cells");
 }
 
@@ -48,13 +48,6 @@ std::string cells_digest_in(hid_t file) {
   if (has_attribute(file, kCellsDigest)) return read_text_attribute(file, kCellsDigest);
   const H5Dataset footer(H5Dopen2(file, "footer", H5P_DEFAULT), "open the footer");
   return read_text_attribute(footer.get(), kCellsDigest);
-}
-
-CellTables tables_in(hid_t file, int threads) {
-  return CellTables([&](const std::string& name) -> std::optional<StoredTable> {
-    if (!has_object(file, name)) return std::nullopt;
-    return stored_table(file, name, threads);
-  });
 }
 
 /// Throws ArchiveIncompatible with both numbers when the major is newer than this program's.
@@ -76,10 +69,10 @@ ArchiveIndex index_in(hid_t file, const std::string& path) {
   if (read_text_attribute(file, "spec_sha256") != sha256_of(index.head.spec_text))
     throw H5Error("the sweep file in it does not have the SHA-256 beside it");
   index.cells_digest = cells_digest_in(file);
-  Table cells = read_table(file, "cells");
+  const Table cells = read_table(file, "cells");
   if (index.cells_digest != table_digest(cells))
     throw H5Error("the table cells does not have the digest beside it");
-  index.cells = to_records(as_cells_table(std::move(cells)));
+  index.cells = to_records(cells);
   index.provenance = read_table(file, "provenance");
   return index;
 }
@@ -101,24 +94,30 @@ void write_index(hid_t file, const ArchiveIndex& index) {
   H5Group spec = create_group(file, "spec");
   write_text(spec.get(), "toml", index.head.spec_text);
   spec.close_checked("close the group spec");
-  const CellsTable cells = to_cells_table(index.cells);
+  const Table cells = to_cells_table(index.cells);
   write_cells(file, cells);
   write_table(file, index.provenance);
-  write_attribute(file, kCellsDigest, table_digest(cells.table));
+  write_attribute(file, kCellsDigest, table_digest(cells));
 }
 
-OpenArchive open_archive_file(const std::string& path, int threads) {
+StoredCells open_archive_file(const std::string& path, int threads) {
   check_is_hdf5(path);
   return reading(path, [&] {
-    H5File file = open_h5(path);
-    ArchiveContents contents{index_in(file.get(), path), tables_in(file.get(), threads)};
-    return OpenArchive{std::move(contents), std::move(file)};
+    const H5File file = open_h5(path);
+    StoredCells archive(path, index_in(file.get(), path),
+                        [&](const std::string& table) -> std::optional<StoredTable> {
+                          if (!has_object(file.get(), table)) return std::nullopt;
+                          return stored_table(file.get(), table, threads);
+                        });
+    archive.spare_problem = spare_problem(file.get());
+    return archive;
   });
 }
 
-OpenArchive open_whole_archive(const std::string& path, int threads) {
-  OpenArchive archive = open_archive_file(path, threads);
-  reading(path, [&] { check_spare(archive.file.get()); });
+StoredCells open_whole_archive(const std::string& path, int threads) {
+  StoredCells archive = open_archive_file(path, threads);
+  if (!archive.spare_problem.empty())
+    throw ArchiveDamaged(path + " is damaged: " + archive.spare_problem);
   return archive;
 }
 

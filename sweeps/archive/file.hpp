@@ -11,19 +11,15 @@ namespace sweep {
 /// Writes the index to a new file.
 void write_index(hid_t file, const ArchiveIndex& index);
 
-struct OpenArchive : ArchiveContents {
-  H5File file;
-};
-
 /// Opens an archive for reading and checks its index by the digest of /cells. `threads` unpack
 /// tables. Throws ArchiveDamaged or ArchiveIncompatible.
-OpenArchive open_archive_file(const std::string& path, int threads = 1);
+StoredCells open_archive_file(const std::string& path, int threads = 1);
 /// Also throws ArchiveDamaged unless the file has its spare copy, whole.
-OpenArchive open_whole_archive(const std::string& path, int threads = 1);
+StoredCells open_whole_archive(const std::string& path, int threads = 1);
 
 /// What contradicts itself or cannot be read in an archive, a sentence each: the spare copy, keys,
 /// ranges, and each cell's rows, which must have its digest.
-std::vector<std::string> problems_of(OpenArchive& archive, const std::string& path);
+std::vector<std::string> problems_of(StoredCells& archive);
 
 /// Reads a finished file back from the disk. Returns the digest of its /cells. Throws
 /// ArchiveWriteFailed unless it holds this index and has no problems.

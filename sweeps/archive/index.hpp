@@ -13,6 +13,7 @@ struct ArchiveHead {
   std::string spec_text;  // the sweep file, verbatim
   std::string created_utc;
   std::string tool_version;  // of the last program that wrote it
+  bool operator==(const ArchiveHead&) const = default;
 };
 
 /// The small parts of an archive, which every merge rewrites.

@@ -27,7 +27,7 @@ void check_identity(const std::vector<CellRecord>& cells, Problems& problems) {
 }
 
 /// Checks that every row of a table belongs to exactly one cell.
-void check_ranges(const std::vector<CellRecord>& cells, std::size_t table, std::int64_t rows,
+void check_ranges(const std::vector<CellRecord>& cells, std::size_t table, std::size_t rows,
                   Problems& problems) {
   std::vector<RowRange> ranges;
   for (const CellRecord& cell : cells) {
@@ -40,7 +40,7 @@ void check_ranges(const std::vector<CellRecord>& cells, std::size_t table, std::
     if (range.offset != next) break;
     next += range.rows;
   }
-  if (next == rows) return;
+  if (next == static_cast<std::int64_t>(rows)) return;
   problems.push_back("the cells' rows in the table " + std::string(kCellTables[table]) +
                      " overlap or leave some out at row " + std::to_string(next));
 }
@@ -57,14 +57,13 @@ void check_enumerations(const Table& table, const std::string& cell, Problems& p
   }
 }
 
-void check_rows(CellTables& tables, const CellRecord& cell, Problems& problems) {
+void check_rows(StoredCells& archive, const CellRecord& cell, Problems& problems) {
   if (!cell.has_run()) return;
   ContentDigest digest(cell);
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
-    const RowRange own = cell.rows[i];
     const std::string name(kCellTables[i]);
-    const Table rows = own.rows > 0 ? tables.read(i, own) : Table{name, {}};
-    if (std::ranges::any_of(tables.cell_numbers(i, own),
+    const Table rows = cell.rows[i].rows > 0 ? archive.rows_of(cell, i) : Table{name, {}};
+    if (std::ranges::any_of(archive.cell_numbers(cell, i),
                             [&](std::int32_t number) { return number != cell.index; }))
       problems.push_back(name_of(cell) + ": its rows in the table " + name +
                          " carry another cell's number");
@@ -77,31 +76,25 @@ void check_rows(CellTables& tables, const CellRecord& cell, Problems& problems) 
 
 /// Throws H5Error unless the index that was read is the one that was written.
 void check_index(const ArchiveIndex& found, const ArchiveIndex& written) {
-  const ArchiveHead &a = found.head, &b = written.head;
-  const bool same = a.sweep_name == b.sweep_name && a.spec_text == b.spec_text &&
-                    a.created_utc == b.created_utc && a.tool_version == b.tool_version &&
-                    found.provenance.rows() == written.provenance.rows();
-  if (!same) throw H5Error("it is not described as it was written");
-  if (found.cells_digest != table_digest(to_cells_table(written.cells).table))
+  if (found.head != written.head || found.provenance.rows() != written.provenance.rows())
+    throw H5Error("it is not described as it was written");
+  if (found.cells_digest != table_digest(to_cells_table(written.cells)))
     throw H5Error("its cells are not those that were written");
 }
 
 }  // namespace
 
-std::vector<std::string> problems_of(OpenArchive& archive, const std::string& path) {
+std::vector<std::string> problems_of(StoredCells& archive) {
   Problems problems;
   const std::vector<CellRecord>& cells = archive.index.cells;
   check_identity(cells, problems);
-  try {
-    check_spare(archive.file.get());
-  } catch (const H5Error& error) {
-    problems.push_back(path + " is damaged: " + error.what());
-  }
+  if (!archive.spare_problem.empty())
+    problems.push_back(archive.name + " is damaged: " + archive.spare_problem);
   for (std::size_t i = 0; i < kCellTables.size(); ++i)
-    check_ranges(cells, i, archive.tables.rows(i), problems);
+    check_ranges(cells, i, archive.tables[i].rows(), problems);
   for (const CellRecord& cell : cells) {
     try {
-      check_rows(archive.tables, cell, problems);
+      check_rows(archive, cell, problems);
     } catch (const H5Error& error) {
       problems.push_back(name_of(cell) + ": " + error.what());
     }
@@ -111,9 +104,9 @@ std::vector<std::string> problems_of(OpenArchive& archive, const std::string& pa
 
 std::string verify_archive_file(const std::string& path, const ArchiveIndex& written, int threads) {
   try {
-    OpenArchive archive = open_archive_file(path, threads);
+    StoredCells archive = open_archive_file(path, threads);
     check_index(archive.index, written);
-    const Problems problems = problems_of(archive, path);
+    const Problems problems = problems_of(archive);
     if (!problems.empty()) throw H5Error(problems.front());
     return archive.index.cells_digest;
   } catch (const FileError&) {

@@ -5,7 +5,6 @@
 #include <algorithm>
 #include <cerrno>
 
-#include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
 #include "sweeps/archive/names.hpp"
 #include "sweeps/files/durable_file.hpp"
@@ -23,9 +22,6 @@ std::size_t position_of(std::string_view table) {
 }  // namespace
 
 ArchiveReader::ArchiveReader(std::string path) : path_(resolved(path)) { open(); }
-ArchiveReader::~ArchiveReader() = default;
-ArchiveReader::ArchiveReader(ArchiveReader&&) noexcept = default;
-ArchiveReader& ArchiveReader::operator=(ArchiveReader&&) noexcept = default;
 
 void ArchiveReader::open() {
   // Shards that a merge takes while they are read are in the archive that replaces this one. Merges
@@ -39,7 +35,7 @@ bool ArchiveReader::open_once() {
   bool complete = true;
   // Shards are listed first: a shard that disappears before the archive is opened is merged in it.
   const std::vector<std::string> names = names_in(path_ + ".d");
-  auto opened = std::make_unique<OpenArchive>(open_whole_archive(path_));
+  auto opened = std::make_unique<StoredCells>(open_whole_archive(path_));
   if (source_) replaced_.push_back(std::move(source_));
   source_ = std::move(opened);
   in_shard_.assign(cells().size(), false);
@@ -76,7 +72,7 @@ ShardContents ArchiveReader::load(int row) {
   const std::string key = cells().at(at).key;
   if (in_shard_[at]) {
     try {
-      return ShardReader(shard_path(path_, key)).load(key);
+      return open_shard(shard_path(path_, key)).load(key);
     } catch (const FileError& error) {
       if (error.error_number != ENOENT) throw;
       open();  // the shard was merged; the row is the same unless the plan changed
@@ -85,14 +81,14 @@ ShardContents ArchiveReader::load(int row) {
       }
     }
   }
-  return reading(path_, [&] { return source_->tables.load(cells()[at]); });
+  return source_->load(cells()[at]);
 }
 
 Table ArchiveReader::load_table(int row, std::string_view table) {
   const std::size_t position = position_of(table);
   const auto at = static_cast<std::size_t>(row);
   if (in_shard_.at(at)) return *load(row).tables()[position];
-  return reading(path_, [&] { return source_->tables.read(position, cells()[at].rows[position]); });
+  return source_->read(cells()[at], position);
 }
 
 std::string lack_of_table(const CellRecord& cell, std::string_view table) {

@@ -11,8 +11,6 @@
 
 namespace sweep {
 
-struct OpenArchive;
-
 /// Reads an archive and the shards that its driver has not merged yet, at any time and without a
 /// lock. A reader shows the state at its construction. If a shard is merged later, the cell is read
 /// from the archive.
@@ -21,9 +19,6 @@ class ArchiveReader {
   /// Throws ArchiveDamaged or ArchiveIncompatible, and FileError when there is no such file.
   /// Ignores damaged shards.
   explicit ArchiveReader(std::string path);
-  ~ArchiveReader();
-  ArchiveReader(ArchiveReader&&) noexcept;
-  ArchiveReader& operator=(ArchiveReader&&) noexcept;
 
   /// Every planned cell, in plan order. The records live as long as the reader.
   const std::vector<CellRecord>& cells() const;
@@ -48,8 +43,8 @@ class ArchiveReader {
   bool open_once();
 
   std::string path_;
-  std::unique_ptr<OpenArchive> source_;
-  std::vector<std::unique_ptr<OpenArchive>> replaced_;  // callers may still point to their records
+  std::unique_ptr<StoredCells> source_;
+  std::vector<std::unique_ptr<StoredCells>> replaced_;  // callers may still point to their records
   std::vector<bool> in_shard_;                          // by row
   int n_shards_ = 0;
 };

@@ -13,12 +13,6 @@ namespace {
 
 using Records = std::vector<CellRecord>;
 
-CellRecord& find(Records& records, const std::string& key) {
-  const auto at = std::ranges::find(records, key, &CellRecord::key);
-  if (at == records.end()) throw H5Error("it holds the cell " + records.front().key);
-  return *at;
-}
-
 /// The tables of the cells, one cell's rows after the other's; sets the cells' row ranges.
 ShardContents joined(std::vector<ShardContents>& cells) {
   ShardContents all;
@@ -68,7 +62,7 @@ std::string shard_bytes(std::vector<ShardContents> cells) {
   const ShardContents all = joined(cells);
   Records records;
   for (ShardContents& cell : cells) records.push_back(std::move(cell.record));
-  const Table listed = to_cells_table(records).table;
+  const Table listed = to_cells_table(records);
   std::vector<const Table*> tables = {&listed};
   std::ranges::copy_if(all.tables(), std::back_inserter(tables), &Table::rows);
   return sealed(pack_tables(tables));
@@ -80,46 +74,35 @@ std::string shard_bytes(ShardContents cell) {
   return shard_bytes(std::move(cells));
 }
 
-ShardReader::ShardReader(const std::string& path, int threads)
-    : ShardReader(file_bytes(path), path, threads) {
-  identity_ = identity_of(path);
+StoredCells open_shard(const std::string& path, int threads) {
+  StoredCells shard = open_shard(file_bytes(path), path, threads);
+  shard.identity = identity_of(path);
+  return shard;
 }
 
-ShardReader::ShardReader(std::string bytes, std::string name, int threads)
-    : name_(std::move(name)) {
-  check_seal(bytes, name_);
+StoredCells open_shard(std::string bytes, const std::string& name, int threads) {
+  check_seal(bytes, name);
   bytes.resize(bytes.size() - kTrailerBytes);
-  reading(name_, [&] {
-    PackedTables packed(std::move(bytes), name_, threads);
-    records_ = to_records(as_cells_table(packed.read("cells")));
-    if (records_.empty()) throw H5Error("it does not hold a cell");
-    tables_ = CellTables([&](const std::string& table) { return packed.find(table); });
+  return reading(name, [&] {
+    const PackedTables packed(std::move(bytes), name, threads);
+    StoredCells shard(name, {}, [&](const std::string& table) { return packed.find(table); });
+    shard.index.cells = to_records(packed.read("cells"));
+    if (shard.index.cells.empty()) throw H5Error("it does not hold a cell");
+    return shard;
   });
-}
-
-CellRecord& ShardReader::record(const std::string& key) {
-  return *reading(name_, [&] { return &find(records_, key); });
-}
-
-Table ShardReader::take(const std::string& key, std::size_t position) {
-  const RowRange own = record(key).rows[position];
-  return reading(name_, [&] { return tables_.read(position, own); });
-}
-
-ShardContents ShardReader::load(const std::string& key) {
-  const CellRecord& cell = record(key);
-  return reading(name_, [&] { return tables_.load(cell); });
 }
 
 CellRecord ShardRecords::take(const std::string& path, const std::string& key) {
   const ino_t file = identity_of(path).inode;
   auto at = shared_.find(file);
   if (at == shared_.end()) {
-    ShardReader shard(path);
-    if (shard.records().size() == 1) return std::move(shard.record(key));
-    at = shared_.emplace(file, std::move(shard.records())).first;
+    StoredCells shard = open_shard(path);
+    if (shard.index.cells.size() == 1) return std::move(shard.record(key));
+    shard.tables.clear();
+    at = shared_.emplace(file, std::move(shard)).first;
   }
-  return reading(path, [&] { return find(at->second, key); });
+  at->second.name = path;
+  return at->second.record(key);
 }
 
 }  // namespace sweep

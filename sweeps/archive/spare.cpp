@@ -111,7 +111,7 @@ ArchiveIndex index_in(const PackedTables& spare) {
   const auto text = [&head](const char* column) { return head.values<std::string>(column).at(0); };
   ArchiveIndex index;
   index.head = {text("sweep_name"), text("spec_text"), text("created_utc"), text("tool_version")};
-  index.cells = to_records(as_cells_table(spare.read("cells")));
+  index.cells = to_records(spare.read("cells"));
   if (spare.find("provenance")) index.provenance = spare.read("provenance");
   return index;
 }
@@ -181,7 +181,7 @@ StoredTable found_table(const SpareTable& table, const ChunkFinder& finder,
 
 void append_spare(const std::string& path, const ArchiveIndex& index,
                   const std::vector<SpareTable>& tables) {
-  const Table head = head_table(index), cells = to_cells_table(index.cells).table;
+  const Table head = head_table(index), cells = to_cells_table(index.cells);
   const std::vector<Table> layout = layout_tables(tables);
   std::vector<const Table*> all = {&head, &cells, &index.provenance};
   for (const SpareTable& table : tables) all.push_back(&table.described);
@@ -191,8 +191,8 @@ void append_spare(const std::string& path, const ArchiveIndex& index,
   archive.close();
 }
 
-void check_spare(hid_t file) {
-  if (read_integer_attribute(file, "schema_major") < 2) return;
+std::string spare_problem(hid_t file) {
+  if (read_integer_attribute(file, "schema_major") < 2) return "";
   void* descriptor = nullptr;
   h5_check(H5Fget_vfd_handle(file, H5P_DEFAULT, &descriptor), "get the descriptor of a file");
   const auto read_end = [fd = *static_cast<int*>(descriptor)](std::size_t most) {
@@ -210,13 +210,13 @@ void check_spare(hid_t file) {
   const std::size_t size = twofold_bytes(read_end(kPieceBytes));
   const std::string both = read_end(size);
   const std::optional<std::string> bytes = untwofold(both);
-  if (size == 0)
-    throw H5Error("it has no spare copy at its end, as if another program had changed it");
-  if (!bytes || twofold(*bytes) != both) throw H5Error("the spare copy at its end is not whole");
+  if (size == 0) return "it has no spare copy at its end, as if another program had changed it";
+  if (!bytes || twofold(*bytes) != both) return "the spare copy at its end is not whole";
+  return "";
 }
 
-ArchiveContents read_spare(std::string archive_bytes) {
-  const auto archive = std::make_shared<const std::string>(std::move(archive_bytes));
+StoredCells read_spare(const std::string& path) {
+  const auto archive = std::make_shared<const std::string>(file_bytes(path));
   std::optional<std::string> bytes = untwofold(*archive);
   if (!bytes) throw H5Error("there is no spare copy");
   const PackedTables spare(std::move(*bytes), "the spare copy");
@@ -227,12 +227,13 @@ ArchiveContents read_spare(std::string archive_bytes) {
       for (const ChunkSum& chunk : chunks)
         if (chunk.bytes > 0) finder.want(chunk);
   finder.look();
-  return {index_in(spare), CellTables([&](const std::string& name) -> std::optional<StoredTable> {
-            const auto named = [](const SpareTable& table) { return table.described.name; };
-            const auto found = std::ranges::find(tables, name, named);
-            if (found == tables.end()) return std::nullopt;
-            return found_table(*found, finder, archive);
-          })};
+  return StoredCells(
+      path, index_in(spare), [&](const std::string& name) -> std::optional<StoredTable> {
+        const auto named = [](const SpareTable& each) { return each.described.name; };
+        const auto found = std::ranges::find(tables, name, named);
+        if (found == tables.end()) return std::nullopt;
+        return found_table(*found, finder, archive);
+      });
 }
 
 }  // namespace sweep

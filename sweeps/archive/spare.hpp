@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "sweeps/archive/index.hpp"
-#include "sweeps/archive/tables.hpp"
+#include "sweeps/archive/stored_cells.hpp"
 #include "sweeps/hdf5/h5.hpp"
 
 namespace sweep {
@@ -29,17 +29,12 @@ struct SpareTable {
 void append_spare(const std::string& path, const ArchiveIndex& index,
                   const std::vector<SpareTable>& tables);
 
-/// Throws H5Error unless the open file has its spare copy, whole. Archives of schema 1 have none.
-void check_spare(hid_t file);
+/// What is wrong with the spare copy of an open file; empty if it is whole. Archives of schema 1
+/// have none.
+std::string spare_problem(hid_t file);
 
-/// The contents of an archive.
-struct ArchiveContents {
-  ArchiveIndex index;
-  CellTables tables;
-};
-
-/// Those of a damaged archive, by its spare copy and the chunks in its bytes, wherever they are.
-/// Throws H5Error if a part of the spare copy is lost in both of its places, or there is none.
-ArchiveContents read_spare(std::string archive_bytes);
+/// The cells of a damaged archive, by its spare copy and the chunks in its bytes, wherever they
+/// are. Throws H5Error if a part of the spare copy is lost in both of its places, or there is none.
+StoredCells read_spare(const std::string& path);
 
 }  // namespace sweep

@@ -1,4 +1,9 @@
-#include "sweeps/archive/tables.hpp"
+#include "sweeps/archive/stored_cells.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "sweeps/archive/failures.hpp"
 
 namespace sweep {
 
@@ -9,49 +14,57 @@ std::size_t count_of(RowRange range) { return static_cast<std::size_t>(range.row
 
 }  // namespace
 
-CellTables::CellTables(
-    const std::function<std::optional<StoredTable>(const std::string& table)>& find) {
-  for (const std::string_view table : kCellTables) {
-    const std::string name(table);
-    tables_.push_back(find(name).value_or(StoredTable(name)));
-  }
+StoredCells::StoredCells(
+    std::string file, ArchiveIndex cells,
+    const std::function<std::optional<StoredTable>(const std::string& table)>& find)
+    : name(std::move(file)), index(std::move(cells)) {
+  for (const std::string_view table : kCellTables)
+    tables.push_back(find(std::string(table)).value_or(StoredTable(std::string(table))));
 }
 
-std::int64_t CellTables::rows(std::size_t table) const {
-  return static_cast<std::int64_t>(tables_[table].rows());
+CellRecord& StoredCells::record(const std::string& key) {
+  const auto found = std::ranges::find(index.cells, key, &CellRecord::key);
+  if (found == index.cells.end())
+    throw ArchiveDamaged(name + " is damaged: it holds the cell " + index.cells.front().key);
+  return *found;
 }
 
-void CellTables::check() const {
-  for (const StoredTable& table : tables_) table.check();
+Table StoredCells::read(const CellRecord& cell, std::size_t table) {
+  return reading(name, [&] { return rows_of(cell, table); });
 }
 
-Table CellTables::read(std::size_t table, RowRange range) {
-  Table rows = tables_[table].read(first_of(range), count_of(range), "cell");
-  add_missing_columns(rows, described_table(kCellTables[table]));
-  return rows;
-}
-
-std::vector<std::int32_t> CellTables::cell_numbers(std::size_t table, RowRange range) {
-  if (range.rows == 0) return {};
-  return std::get<std::vector<std::int32_t>>(
-      tables_[table].read_column("cell", first_of(range), count_of(range)).data);
-}
-
-ShardContents CellTables::load(const CellRecord& cell) {
-  ShardContents contents;
-  contents.record = cell;
-  for (std::size_t i = 0; i < tables_.size(); ++i) *contents.tables()[i] = read(i, cell.rows[i]);
+ShardContents StoredCells::load(const CellRecord& cell) {
+  ShardContents contents{cell, {}};
+  for (std::size_t i = 0; i < tables.size(); ++i) *contents.tables()[i] = read(cell, i);
   contents.result.figures = cell.figures;
   contents.result.notes = cell.notes;
   return contents;
 }
 
-std::string CellTables::damage_of(const CellRecord& cell) {
+void StoredCells::check() const {
+  for (const StoredTable& table : tables) reading(name, [&] { table.check(); });
+}
+
+Table StoredCells::rows_of(const CellRecord& cell, std::size_t table) {
+  const RowRange range = cell.rows[table];
+  Table rows = tables[table].read(first_of(range), count_of(range), "cell");
+  add_missing_columns(rows, described_table(kCellTables[table]));
+  return rows;
+}
+
+std::vector<std::int32_t> StoredCells::cell_numbers(const CellRecord& cell, std::size_t table) {
+  const RowRange range = cell.rows[table];
+  if (range.rows == 0) return {};
+  return std::get<std::vector<std::int32_t>>(
+      tables[table].read_column("cell", first_of(range), count_of(range)).data);
+}
+
+std::string StoredCells::damage_of(const CellRecord& cell) {
   std::string names;
-  for (std::size_t i = 0; i < tables_.size(); ++i)
-    for (const std::string& name :
-         tables_[i].damaged(first_of(cell.rows[i]), count_of(cell.rows[i])))
-      names += (names.empty() ? "" : ", ") + name;
+  for (std::size_t i = 0; i < tables.size(); ++i)
+    for (const std::string& damaged :
+         tables[i].damaged(first_of(cell.rows[i]), count_of(cell.rows[i])))
+      names += (names.empty() ? "" : ", ") + damaged;
   return names;
 }
 

@@ -1,38 +1,46 @@
 #pragma once
-// Tables of an archive, read by ranges of rows.
+// What is read of archives and shards.
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "sweeps/archive/contents.hpp"
+#include "sweeps/archive/index.hpp"
+#include "sweeps/files/durable_file.hpp"
 #include "sweeps/hdf5/stored_table.hpp"
 
 namespace sweep {
 
-/// The tables of kCellTables, by their positions in it. A table that the archive does not have is
-/// empty, and a column that it is too old to have reads as NaN, 0 or empty texts. Ranges in
-/// ascending order cost one pass over the file.
-class CellTables {
- public:
-  CellTables() = default;
-  /// The tables that `find` finds.
-  explicit CellTables(
-      const std::function<std::optional<StoredTable>(const std::string& table)>& find);
-  std::int64_t rows(std::size_t table) const;
-  /// Compares every chunk with its checksum. Throws H5Error.
-  void check() const;
-  /// Rows of a table, without the column `cell`.
-  Table read(std::size_t table, RowRange range);
-  /// The column `cell` of these rows.
-  std::vector<std::int32_t> cell_numbers(std::size_t table, RowRange range);
-  /// A whole cell.
+/// The cells of a file, an archive or a shard, and their tables, which are read one at a time,
+/// since those of a large cell take gigabytes. A table is given by its position in kCellTables.
+/// Cells in ascending order cost one pass over the file.
+struct StoredCells {
+  /// A table that `find` does not find is empty.
+  StoredCells(std::string name, ArchiveIndex index,
+              const std::function<std::optional<StoredTable>(const std::string& table)>& find);
+  std::string name;    // of the file, for messages
+  ArchiveIndex index;  // of a shard, cells alone
+  std::vector<StoredTable> tables;
+  std::string spare_problem;  // of an archive: what is wrong with its spare copy
+  FileIdentity identity;      // of a shard
+
+  // These throw ArchiveDamaged.
+  CellRecord& record(const std::string& key);
+  /// Rows of a cell, without the column `cell`. A column that the file is too old to have reads as
+  /// NaN, 0 or empty texts.
+  Table read(const CellRecord& cell, std::size_t table);
   ShardContents load(const CellRecord& cell);
+  ShardContents load(const std::string& key) { return load(record(key)); }
+  /// Compares every chunk with its checksum.
+  void check() const;
+
+  // These throw H5Error.
+  Table rows_of(const CellRecord& cell, std::size_t table);
+  /// The column `cell` of those rows.
+  std::vector<std::int32_t> cell_numbers(const CellRecord& cell, std::size_t table);
   /// The columns of which its rows are damaged: "steps/n_tok, turns/job".
   std::string damage_of(const CellRecord& cell);
-
- private:
-  std::vector<StoredTable> tables_;
 };
 
 }  // namespace sweep

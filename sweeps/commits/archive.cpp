@@ -78,7 +78,7 @@ std::vector<const CellRecord*> Archive::commit(std::span<const std::string> keys
       throw ArchiveError("the cell " + key + " has a result already");
   }
   const std::string name = "the result of cell " + keys.front();
-  std::vector<CellRecord> outcomes = std::move(ShardReader(bytes, name).records());
+  std::vector<CellRecord> outcomes = open_shard(bytes, name).index.cells;
   if (!std::ranges::equal(outcomes, keys, {}, &CellRecord::key))
     throw ArchiveDamaged(name + " is damaged: it holds the cell " + outcomes.front().key);
   for (const CellRecord& outcome : outcomes) {

@@ -19,7 +19,7 @@
 
 namespace sweep {
 
-class ShardReader;
+struct StoredCells;
 
 enum class OpenMode {
   resume_or_create,
@@ -125,8 +125,8 @@ class Archive {
   void replace(int threads = 1);
   std::string form(const std::string& temporary, int threads);
   void write(const std::string& temporary, int threads);
-  bool open_shard(CellRecord& cell, const CellRecord* before, std::optional<ShardReader>& shard,
-                  int threads);
+  const CellRecord* find_shard(CellRecord& cell, const CellRecord* before,
+                               std::optional<StoredCells>& shard, int threads);
   std::vector<std::string> pending_keys() const;
   void say(std::string_view what, std::size_t done, std::size_t of) const;
 
@@ -151,8 +151,7 @@ class Archive {
   std::vector<int> pending_;           // committed, not yet merged
   std::size_t pending_files_ = 0;      // that hold them, as far as this process wrote them
   std::uint64_t pending_size_ = 0;     // bytes of those
-  std::size_t merged_ = 0;             // cells that have run and are in the file
-  bool has_results_ = false;           // the file has results, planned or not
+  std::size_t merged_ = 0;             // cells that have run and are in the file, planned or not
   std::vector<RunMark> deaths_;
   std::string description_;     // this run's file; empty until it is written
   bool index_changed_ = false;  // index_ differs from the file's index

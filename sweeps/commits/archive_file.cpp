@@ -17,7 +17,7 @@ void ArchiveFile::check_is_ours(const std::string& more) const {
 }
 
 void ArchiveFile::check_chunks() const {
-  if (is_there()) reading(path_, [this] { open_archive_file(path_).tables.check(); });
+  if (is_there()) open_archive_file(path_).check();
 }
 
 void ArchiveFile::replace(const std::string& finished, bool keep_previous) {

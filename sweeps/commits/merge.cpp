@@ -44,7 +44,7 @@ void Archive::replace(int threads) {
   try {
     const std::string digest = form(temporary, threads);
     check_is_ours();
-    file_.replace(temporary, options_.keep_previous && has_results_);
+    file_.replace(temporary, options_.keep_previous && merged_ > 0);
     index_.cells_digest = digest;
   } catch (...) {
     discard(temporary);
@@ -52,7 +52,6 @@ void Archive::replace(int threads) {
   }
   file_.look();
   merged_ = static_cast<std::size_t>(std::ranges::count_if(index_.cells, &CellRecord::has_run));
-  has_results_ = merged_ > 0;
   return_freed_memory();  // much more than the run needs until the next merge
 }
 
@@ -80,7 +79,7 @@ void Archive::say(std::string_view what, std::size_t done, std::size_t of) const
 /// pending cells, of their shards.
 void Archive::write(const std::string& temporary, int threads) {
   files_.require_space(folder_, bytes_at(path_) + shards_.bytes_of(pending_keys()));
-  std::optional<OpenArchive> old;
+  std::optional<StoredCells> old, shard;
   std::map<std::string_view, const CellRecord*> stored;  // what the archive has
   if (file_.is_there()) {
     old = open_whole_archive(path_, threads);
@@ -89,41 +88,42 @@ void Archive::write(const std::string& temporary, int threads) {
     for (const CellRecord& cell : old->index.cells) stored.emplace(cell.key, &cell);
   }
   const std::set<int> pending(pending_.begin(), pending_.end());
-  std::optional<ShardReader> shard;
   std::size_t done = 0;
   const auto rows_of = [&](CellRecord& cell) -> RowsOfCell {
-    const auto found = stored.find(cell.key);
-    const CellRecord* before = found == stored.end() ? nullptr : found->second;
+    const auto before = stored.find(cell.key);
+    const CellRecord *in_archive = before == stored.end() ? nullptr : before->second,
+                     *in_shard = nullptr;
     if (pending.contains(cell.index)) {
       say("merging cells", done++, pending.size());
-      if (open_shard(cell, before, shard, threads))
-        return [&](std::size_t table) { return shard->take(cell.key, table); };
+      in_shard = find_shard(cell, in_archive, shard, threads);
     }
-    if (!cell.has_run() || before == nullptr) return {};
-    cell.rows = before->rows;
-    return [&, before](std::size_t table) {
-      return reading(path_, [&] { return old->tables.read(table, before->rows[table]); });
-    };
+    const CellRecord* from = in_shard != nullptr ? in_shard : in_archive;
+    if (!cell.has_run() || from == nullptr) return {};
+    cell.rows = from->rows;
+    StoredCells& source = in_shard != nullptr ? *shard : *old;
+    return [&source, from](std::size_t table) { return source.read(*from, table); };
   };
   write_archive(temporary, index_, rows_of, threads);
 }
 
-/// Opens the shard of a pending cell, which may be the open one. If it is damaged, it is set aside,
-/// and the cell has the outcome `before`, if there was a result.
-bool Archive::open_shard(CellRecord& cell, const CellRecord* before,
-                         std::optional<ShardReader>& shard, int threads) {
+/// A pending cell in its shard, which may be the open one. Null if that is damaged: it is set
+/// aside, and the cell has the outcome `before`, if there was a result.
+const CellRecord* Archive::find_shard(CellRecord& cell, const CellRecord* before,
+                                      std::optional<StoredCells>& shard, int threads) {
   try {
     const std::string path = shards_.path(cell.key);
-    if (!shard || shard->identity() != identity_of(path)) shard.emplace(path, threads);
-    cell.rows = shard->record(cell.key).rows;
-    return true;
+    if (!shard || shard->identity != identity_of(path)) {
+      shard.reset();  // there is not always memory for two
+      shard = open_shard(path, threads);
+    }
+    return &shard->record(cell.key);
   } catch (const ArchiveDamaged& error) {
     shard.reset();
     shards_.set_aside(cell.key, error.what());
     std::erase(pending_, cell.index);
     cell = without_outcome(cell);
     if (before != nullptr && before->status == CellStatus::ok) take_outcome(cell, *before);
-    return false;
+    return nullptr;
   }
 }
 

@@ -35,8 +35,8 @@ void Archive::open(OpenMode mode) {
   if (mode == OpenMode::fresh) file_.move_aside();
   file_.look();
   if (file_.is_there()) {
-    OpenArchive archive = open_whole_archive(path_);
-    reading(path_, [&] { archive.tables.check(); });
+    StoredCells archive = open_whole_archive(path_);
+    archive.check();
     adopt(std::move(archive.index));
   } else {
     if (mode == OpenMode::resume) throw ArchiveError("there is no archive " + path_ + " to resume");
@@ -72,15 +72,13 @@ void Archive::adopt(ArchiveIndex found) {
     same_rows = found.cells[i].key == cells[i].key;
   }
   index_changed_ = !same_rows || found.head.spec_text != options_.spec_text;
-  has_results_ = std::ranges::any_of(found.cells, &CellRecord::has_run);
+  merged_ = static_cast<std::size_t>(std::ranges::count_if(found.cells, &CellRecord::has_run));
   for (CellRecord& old : found.cells) {
     const auto row = row_of_.find(old.key);
     if (row == row_of_.end()) continue;
     CellRecord& cell = at(row->second);
     index_changed_ = index_changed_ || !same_plan(old, cell) || old.kept != cell.kept;
-    if (!outcome_counts(old, cell)) continue;
-    take_outcome(cell, std::move(old));
-    ++merged_;
+    if (outcome_counts(old, cell)) take_outcome(cell, std::move(old));
   }
   index_.head.created_utc = found.head.created_utc;
   index_.cells_digest = found.cells_digest;

@@ -21,7 +21,7 @@ void check_shards(const std::string& archive, const std::vector<CellRecord>& cel
   for (const CellRecord& cell : cells) {
     if (!std::binary_search(names.begin(), names.end(), cell.key + ".h5")) continue;
     try {
-      static_cast<void>(ShardReader(shard_path(path, cell.key)).load(cell.key));
+      static_cast<void>(open_shard(shard_path(path, cell.key)).load(cell.key));
     } catch (const ArchiveError& error) {
       problems.push_back(error.what());
     }
@@ -34,8 +34,8 @@ Problems check_archive(const std::string& path) {
   check_is_file(path);
   Problems problems;
   try {
-    OpenArchive archive = open_archive_file(path);
-    problems = problems_of(archive, path);
+    StoredCells archive = open_archive_file(path);
+    problems = problems_of(archive);
     check_shards(path, archive.index.cells, problems);
   } catch (const ArchiveError& error) {
     problems.push_back(error.what());

@@ -2,7 +2,6 @@
 #include <cmath>
 #include <map>
 #include <numeric>
-#include <set>
 #include <tuple>
 
 #include "sweeps/archive/reader.hpp"
@@ -112,7 +111,7 @@ Table bare_table(Records& cells, Compared what) {
     cell.digest.clear();
     cell.figures.clear();
   }
-  return to_cells_table(cells).table;
+  return to_cells_table(cells);
 }
 
 /// What differs in /cells, apart from levels.
@@ -158,16 +157,21 @@ CellRecord without_place(CellRecord cell) {
   return cell;
 }
 
+/// The cells that an archive has run, by their keys.
+using RunCells = std::map<std::string, const CellRecord*>;
+RunCells run_cells(const ArchiveReader& archive) {
+  RunCells cells;
+  for (const CellRecord& cell : archive.cells())
+    if (was_run(cell)) cells.emplace(cell.key, &cell);
+  return cells;
+}
+
 /// The cells that the archive with fewer cells has run; of two with as many, the left one.
 void compare_common(ArchiveReader& left, ArchiveReader& right, Compared what,
                     ArchiveComparison& compared) {
   const bool is_left_larger = left.cells().size() > right.cells().size();
-  const ArchiveReader &smaller = is_left_larger ? right : left,
-                      &larger = is_left_larger ? left : right;
-  std::map<std::string, const CellRecord*> known;
-  for (const CellRecord& cell : larger.cells())
-    if (was_run(cell)) known.emplace(cell.key, &cell);
-  for (const CellRecord& cell : smaller.cells()) {
+  const RunCells known = run_cells(is_left_larger ? left : right);
+  for (const CellRecord& cell : (is_left_larger ? right : left).cells()) {
     if (!was_run(cell) || compared.differences.size() >= kMost) continue;
     const auto found = known.find(cell.key);
     if (found == known.end()) {
@@ -194,12 +198,9 @@ bool has_further_cells(const Records& left, const Records& right) {
   return false;
 }
 
-bool has_common_cell(const Records& left, const Records& right) {
-  std::set<std::string> keys;
-  for (const CellRecord& cell : left)
-    if (was_run(cell)) keys.insert(cell.key);
-  return std::ranges::any_of(
-      right, [&](const CellRecord& cell) { return was_run(cell) && keys.contains(cell.key); });
+bool has_common_cell(const ArchiveReader& left, const ArchiveReader& right) {
+  const RunCells cells = run_cells(left), others = run_cells(right);
+  return std::ranges::any_of(cells, [&](const auto& cell) { return others.contains(cell.first); });
 }
 
 }  // namespace
@@ -208,8 +209,7 @@ ArchiveComparison compare_archives(const std::string& a, const std::string& b, C
   ArchiveReader left(a), right(b);
   ArchiveComparison compared;
   Differences& differences = compared.differences;
-  if (has_further_cells(left.cells(), right.cells()) &&
-      has_common_cell(left.cells(), right.cells())) {
+  if (has_further_cells(left.cells(), right.cells()) && has_common_cell(left, right)) {
     compare_common(left, right, what, compared);
     return compared;
   }

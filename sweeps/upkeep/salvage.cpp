@@ -40,21 +40,21 @@ auto unless_damaged(Read read) -> std::optional<decltype(read())> {
   return std::nullopt;
 }
 
-/// An archive, read by HDF5 until that finds damage, then by its spare copy if there is one.
+/// An archive, read by HDF5 until that finds damage, then by its spare copy if there is one. Throws
+/// ArchiveIncompatible if a newer program wrote it.
 class Source {
  public:
   explicit Source(const std::string& path)
-      : path_(path),
-        contents_(unless_damaged([&]() -> ArchiveContents { return open_whole_archive(path); })) {
+      : path_(path), contents_(unless_damaged([&] { return open_whole_archive(path); })) {
     if (contents_ || turn_to_spare()) return;
-    contents_ = unless_damaged([&]() -> ArchiveContents { return open_archive_file(path); });
+    contents_ = unless_damaged([&] { return open_archive_file(path); });
   }
   /// Empty if its cells cannot be read.
-  std::optional<ArchiveContents>& contents() { return contents_; }
+  std::optional<StoredCells>& contents() { return contents_; }
   /// Returns whether there is one that was not read from yet.
   bool turn_to_spare() {
     if (std::exchange(is_spare_, true)) return false;
-    auto spare = unless_damaged([this] { return read_spare(file_bytes(path_)); });
+    auto spare = unless_damaged([this] { return read_spare(path_); });
     if (spare && contents_) contents_->tables = std::move(spare->tables);
     if (spare && !contents_) contents_ = std::move(spare);
     return spare.has_value();
@@ -62,7 +62,7 @@ class Source {
 
  private:
   std::string path_;
-  std::optional<ArchiveContents> contents_;
+  std::optional<StoredCells> contents_;
   bool is_spare_ = false;
 };
 
@@ -82,9 +82,8 @@ struct Candidate {
 
  private:
   ShardContents read() const {
-    if (archive == nullptr)
-      return ShardReader(source + "/" + record->key + ".h5").load(record->key);
-    ShardContents contents = archive->contents()->tables.load(*record);
+    if (archive == nullptr) return open_shard(source + "/" + record->key + ".h5").load(record->key);
+    ShardContents contents = archive->contents()->load(*record);
     if (content_digest(*record, std::as_const(contents).tables()) != record->digest)
       throw H5Error("the rows of a cell do not have its digest");
     return contents;
@@ -96,12 +95,15 @@ class Sources {
  public:
   explicit Sources(const std::string& path) {
     for (const std::string& each : {path, path + ".prev"})
-      if (fs::exists(each)) add_archive(each);
+      if (fs::exists(each)) unless_newer(each, [&] { add_archive(each); });
     FileOps files;
     ShardRecords records;
     for (const std::string& key : Shards(path, files, {}).keys()) {
-      auto record = unless_damaged([&] { return records.take(shard_path(path, key), key); });
-      if (record) add({&shards_.emplace_back(std::move(*record)), nullptr, path + ".d"});
+      const std::string shard = shard_path(path, key);
+      unless_newer(shard, [&] {
+        auto record = unless_damaged([&] { return records.take(shard, key); });
+        if (record) add({&shards_.emplace_back(std::move(*record)), nullptr, path + ".d"});
+      });
     }
   }
 
@@ -120,60 +122,78 @@ class Sources {
     }
     return index;
   }
-  /// Archives without a readable list of cells.
-  const std::vector<std::string>& unlisted() const { return unlisted_; }
-  /// The best outcome of a cell that is whole: a result, at the highest level, else any outcome.
-  /// Counts it for its source, the first with one as good.
-  std::optional<ShardContents> best(const std::string& key) {
-    std::vector<Candidate>& of_cell = candidates_[key];
+  /// The best outcome of a cell that is whole, which becomes the cell's: a result, at the highest
+  /// level, else any outcome.
+  std::optional<ShardContents> best(CellRecord& cell) {
+    std::vector<Candidate>& of_cell = candidates_[cell.key];
     std::ranges::stable_sort(of_cell, std::greater(), [](const Candidate& each) {
       return std::pair(each.record->status == CellStatus::ok, each.record->level);
     });
     for (const Candidate& each : of_cell) {
       std::optional<ShardContents> contents = each.whole();
       if (!contents) continue;
+      cell = without_outcome(cell);
+      take_outcome(cell, contents->record);
       ++saved_[each.source];
       return contents;
     }
+    if (cell.has_run())
+      lost_.push_back("cell " + std::to_string(cell.index) + " (" + cell.label + "), " +
+                      std::string(to_text(cell.status)) + ": no copy of it is whole" +
+                      damage_of(of_cell));
     return std::nullopt;
   }
-  /// The columns that cost the cell, as far as they are known.
-  std::string damage_of(const std::string& key) {
-    for (const Candidate& each : candidates_[key]) {
-      if (each.archive == nullptr) continue;
-      const std::string damage = each.archive->contents()->tables.damage_of(*each.record);
-      if (!damage.empty()) return "; damaged: " + damage;
+  /// What best() found, for the first source with an outcome as good, and what it did not.
+  Salvage result() const {
+    Salvage salvage{0, {}, lost_};
+    for (const auto& [source, results] : saved_) {
+      salvage.saved += results;
+      salvage.sources.push_back(source + ": " + std::to_string(results) + " results");
     }
-    return "";
+    return salvage;
   }
-  /// "a.h5: 70 results", one for each source with results.
-  std::vector<std::string> saved() const {
-    std::vector<std::string> sentences;
-    for (const auto& [source, results] : saved_)
-      sentences.push_back(source + ": " + std::to_string(results) + " results");
-    return sentences;
-  }
+  /// Why a file that a newer program wrote is no source; empty if there is none.
+  const std::string& newer() const { return newer_; }
 
  private:
-  void add_archive(const std::string& path) {
-    Source& archive = archives_.emplace_back(path);
-    if (archive.contents()) {
-      for (const CellRecord& cell : archive.contents()->index.cells) add({&cell, &archive, path});
-    } else {
-      archives_.pop_back();
-      unlisted_.push_back(path);
+  /// Runs `read`, and names a file that a newer program wrote.
+  template <class Read>
+  void unless_newer(const std::string& file, Read read) {
+    try {
+      read();
+    } catch (const ArchiveIncompatible& error) {
+      newer_ = std::string("; ") + error.what();
+      lost_.push_back("any result that only " + file + " has" + newer_);
     }
+  }
+  void add_archive(const std::string& path) {
+    Source archive(path);
+    if (!archive.contents())
+      return lost_.push_back("any result that only " + path +
+                             " had: its list of cells cannot be read");
+    Source& kept = archives_.emplace_back(std::move(archive));
+    for (const CellRecord& cell : kept.contents()->index.cells) add({&cell, &kept, path});
   }
   void add(Candidate candidate) {
     if (candidate.record->has_run())
       candidates_[candidate.record->key].push_back(std::move(candidate));
   }
+  /// The columns that cost a cell, as far as they are known.
+  static std::string damage_of(const std::vector<Candidate>& candidates) {
+    for (const Candidate& each : candidates) {
+      if (each.archive == nullptr) continue;
+      const std::string damage = each.archive->contents()->damage_of(*each.record);
+      if (!damage.empty()) return "; damaged: " + damage;
+    }
+    return "";
+  }
 
   std::deque<Source> archives_;
   std::deque<CellRecord> shards_;
-  std::vector<std::string> unlisted_;
   std::map<std::string, std::vector<Candidate>> candidates_;  // by key
   std::map<std::string, int> saved_;                          // results by source
+  std::vector<std::string> lost_;
+  std::string newer_;  // why a file was not read
 };
 
 Salvage salvage_into(const std::string& path, const std::string& target) {
@@ -181,27 +201,11 @@ Salvage salvage_into(const std::string& path, const std::string& target) {
   ArchiveIndex index = sources.plan();
   if (index.cells.empty()) {
     throw ArchiveDamaged("nothing can be saved of " + path + ", " + path + ".prev and " + path +
-                         ".d: none of them has a list of cells or a result that is whole");
+                         ".d: none of them has a list of cells or a result that is whole" +
+                         sources.newer());
   }
-  Salvage salvage;
-  for (const std::string& each : sources.unlisted())
-    salvage.lost.push_back("any result that only " + each +
-                           " had: its list of cells cannot be read");
-  write_new_archive(target, std::move(index), [&](CellRecord& cell) {
-    std::optional<ShardContents> contents = sources.best(cell.key);
-    if (contents) {
-      cell = without_outcome(cell);
-      take_outcome(cell, contents->record);
-      ++salvage.saved;
-    } else if (cell.has_run()) {
-      salvage.lost.push_back("cell " + std::to_string(cell.index) + " (" + cell.label + "), " +
-                             std::string(to_text(cell.status)) + ": no copy of it is whole" +
-                             sources.damage_of(cell.key));
-    }
-    return contents;
-  });
-  salvage.sources = sources.saved();
-  return salvage;
+  write_new_archive(target, std::move(index), [&](CellRecord& cell) { return sources.best(cell); });
+  return sources.result();
 }
 
 }  // namespace

@@ -56,8 +56,8 @@ std::string shard() {
 }
 
 bool shard_of(std::string_view bytes) {
-  return accepted<sweep::ArchiveError>(
-      "the shard", [&] { sweep::ShardReader(std::string(bytes), "the shard"); });
+  return accepted<sweep::ArchiveError>("the shard",
+                                       [&] { sweep::open_shard(std::string(bytes), "the shard"); });
 }
 
 /// With the trailer that the bytes ask for: they reach the reader of tables.
@@ -66,7 +66,7 @@ bool repaired(std::string_view bytes) {
   const std::string body(bytes);
   const std::string& path =
       kFile.holding(body + "\nkvsweep shard sha256 " + sweep::sha256_of(body) + '\n');
-  return accepted<sweep::ArchiveError>(path, [&] { sweep::ShardReader(path).load(kKey); });
+  return accepted<sweep::ArchiveError>(path, [&] { sweep::open_shard(path).load(kKey); });
 }
 
 }  // namespace

@@ -24,12 +24,12 @@ TEST_CASE(
   std::vector<CellRecord> cells = {cell(0), cell(1)};
   cells[0].axes = {{"jps", std::int64_t{1}}, {"dram_gib", std::int64_t{16}}};
   cells[1].axes = {{"jps", std::int64_t{3}}};
-  const CellsTable table = to_cells_table(cells);
-  CHECK(table.axes == std::vector<std::string>{"jps", "dram_gib"});
-  CHECK(table.table.values<std::int64_t>("jps") == std::vector<std::int64_t>{1, 3});
-  CHECK(table.table.values<double>("dram_gib")[0] == 16);
-  CHECK(std::isnan(table.table.values<double>("dram_gib")[1]));
-  CHECK(table.table.column("dram_gib").unit == "GiB");
+  const Table table = to_cells_table(cells);
+  CHECK(names_of(table, kAxis) == std::vector<std::string>{"jps", "dram_gib"});
+  CHECK(table.values<std::int64_t>("jps") == std::vector<std::int64_t>{1, 3});
+  CHECK(table.values<double>("dram_gib")[0] == 16);
+  CHECK(std::isnan(table.values<double>("dram_gib")[1]));
+  CHECK(table.column("dram_gib").unit == "GiB");
   CHECK(to_records(table)[1].axes.size() == 1);
   CHECK(same_value(to_records(table)[0].axes[1].second, std::int64_t{16}));
 }
@@ -42,7 +42,7 @@ TEST_CASE("axes keep their kinds: texts, booleans, floats; a mixture becomes tex
                    {"duplex", false},
                    {"jps", std::int64_t{1}},
                    {"limit", std::string("none")}};
-  const Table table = to_cells_table(cells).table;
+  const Table table = to_cells_table(cells);
   CHECK(table.values<std::string>("policy")[1] == "continuum");
   CHECK(table.column("duplex").enum_names == std::vector<std::string>{"FALSE", "TRUE"});
   CHECK(table.values<double>("jps") == std::vector<double>{0.5, 1});
@@ -53,10 +53,10 @@ TEST_CASE("figures and notes are columns, empty where a cell lacks them", "[cell
   std::vector<CellRecord> cells = {cell(0), cell(1)};
   cells[0].figures = {{"jct_wall_mean_s", 41, "s", false}};
   cells[1].notes = {{"cuda", "13.0", true}};
-  const CellsTable table = to_cells_table(cells);
-  CHECK(table.table.column("jct_wall_mean_s").unit == "s");
-  CHECK(std::isnan(table.table.values<double>("jct_wall_mean_s")[1]));
-  CHECK(table.table.column("cuda").is_volatile);
+  const Table table = to_cells_table(cells);
+  CHECK(table.column("jct_wall_mean_s").unit == "s");
+  CHECK(std::isnan(table.values<double>("jct_wall_mean_s")[1]));
+  CHECK(table.column("cuda").is_volatile);
   const std::vector<CellRecord> back = to_records(table);
   CHECK(back[1].figures.empty());
   CHECK(back[0].notes.empty());
@@ -69,11 +69,11 @@ TEST_CASE("an axis, a figure and a note of one name, or of a name that is taken,
   cells[0].axes = {{"seed", std::int64_t{7}}, {"load", std::int64_t{1}}};
   cells[0].figures = {{"load", 0.5, "", false}};
   cells[0].notes = {{"load", "heavy", false}, {"host", "h", false}, {"a/b", "c", false}};
-  const CellsTable table = to_cells_table(cells);
-  CHECK(table.table.has("seed_axis"));
-  CHECK(table.table.has("load_figure"));
-  CHECK(table.table.has("load_note"));
-  CHECK(table.table.has("host_note"));
+  const Table table = to_cells_table(cells);
+  CHECK(table.has("seed_axis"));
+  CHECK(table.has("load_figure"));
+  CHECK(table.has("load_note"));
+  CHECK(table.has("host_note"));
   const CellRecord back = to_records(table).front();
   CHECK(back.axes == cells[0].axes);
   CHECK(back.figures.at(0).value == 0.5);
@@ -83,9 +83,9 @@ TEST_CASE("an axis, a figure and a note of one name, or of a name that is taken,
 
 TEST_CASE("what depends on the machine is volatile, and the results' columns are not", "[cells]") {
   std::vector<CellRecord> cells = {cell(0)};
-  CHECK_FALSE(to_cells_table(cells).table.has("steps_n"));  // without rows
+  CHECK_FALSE(to_cells_table(cells).has("steps_n"));  // without rows
   cells[0].rows[2].rows = 1;
-  const Table table = to_cells_table(cells).table;
+  const Table table = to_cells_table(cells);
   for (const char* name : {"attempts", "host", "rank", "gpu_uuid", "t_start_utc", "wall_s"}) {
     CHECK(table.column(name).is_volatile);
   }
@@ -95,8 +95,8 @@ TEST_CASE("what depends on the machine is volatile, and the results' columns are
 }
 
 TEST_CASE("a status that does not exist is refused", "[cells]") {
-  CellsTable table = to_cells_table(std::vector<CellRecord>{cell(0)});
-  for (Column& column : table.table.columns) {
+  Table table = to_cells_table(std::vector<CellRecord>{cell(0)});
+  for (Column& column : table.columns) {
     if (column.name == "status") column.data = std::vector<std::int8_t>{9};
   }
   CHECK_THROWS_WITH(to_records(table), "table cells: there is no status 9");

@@ -157,7 +157,7 @@ TEST_CASE("what a killed program of schema 2.0 left beside an archive is taken i
   std::filesystem::create_directory(path + ".d");
   std::ofstream(shard, std::ios::binary) << kept("kept-shard-2.0.h5.zlib", 29'930);
   std::ofstream(path + ".d/x.prov", std::ios::binary) << kept("kept-2.0.prov.zlib", 2'170);
-  const ShardContents found = ShardReader(shard).load(key);
+  const ShardContents found = open_shard(shard).load(key);
   CHECK(found.result.steps.rows() > 0);
   CHECK(content_digest(found.record, found.tables()) == found.record.digest);
   FileOps files;

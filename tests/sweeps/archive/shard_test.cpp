@@ -21,7 +21,7 @@ using Catch::Matchers::Contains;
 namespace {
 
 std::string complaint(const std::string& path, const std::string& key) {
-  return error_of<ArchiveError>([&] { ShardReader(path).load(key); });
+  return error_of<ArchiveError>([&] { open_shard(path).load(key); });
 }
 
 void write_file(const std::string& path, const std::string& bytes) {
@@ -41,7 +41,7 @@ TEST_CASE("a shard gives back everything that a cell left behind", "[archive]") 
   const Shard shard;
   write_file(shard.path, shard.bytes);
   const ShardContents made = shard.world.result(3),
-                      read = ShardReader(shard.path).load(shard.world.key(3));
+                      read = open_shard(shard.path).load(shard.world.key(3));
   for (std::size_t i = 0; i < kCellTables.size(); ++i) {
     CHECK(same_results(*made.tables()[i], *read.tables()[i]));
   }
@@ -63,7 +63,7 @@ TEST_CASE("a shard has tables of KV accesses if its cell logged any, and gives t
   access.saturated = true;
   contents.result.kv_access = to_table<KvAccessRow>({&access, 1});
   write_file(path, shard_bytes(contents));
-  const Table read = ShardReader(path).load(world.key(3)).result.kv_access;
+  const Table read = open_shard(path).load(world.key(3)).result.kv_access;
   CHECK(same_results(read, contents.result.kv_access));
   CHECK(read.values<std::int32_t>("block") == std::vector<std::int32_t>{7});
   CHECK(read.column("kind").enum_names.at(3) == "write_value");

@@ -7,6 +7,7 @@
 #include <random>
 #include <set>
 
+#include "sweeps/archive/names.hpp"
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/files/child_process.hpp"
 #include "sweeps/files/twofold.hpp"
@@ -120,7 +121,7 @@ int results_as_before(const Wreck& wreck) {
     if (cell.status != CellStatus::ok) continue;
     ++results;
     const auto number = static_cast<int>(std::get<std::int64_t>(cell.axes[1].second));
-    CHECK(cell.digest == ShardReader(wreck.bytes(number), "").records().front().digest);
+    CHECK(cell.digest == open_shard(wreck.bytes(number), "").index.cells.front().digest);
   }
   return results;
 }
@@ -199,6 +200,45 @@ TEST_CASE("results in shards are saved, of an archive that is no file of HDF5 an
   CHECK(salvage.saved == 2);
   CHECK(check_archive(target).empty());
   CHECK(ArchiveReader(target).cells().size() == 2);
+}
+
+TEST_CASE("files that a newer program wrote are named, and the others are salvaged",
+          "[archive][salvage]") {
+  Wreck wreck(true);
+  const std::string why = wreck.path() +
+                          " has schema 7, and this program reads schemas up to 2; a newer kvsweep "
+                          "wrote it";
+  {
+    H5File file = open_h5_for_writing(wreck.path());
+    h5_check(H5Adelete(file.get(), "schema_major"), "remove the schema");
+    write_attribute(file.get(), "schema_major", std::int64_t{7});
+    file.close_checked("close");
+  }
+  SECTION("the archive") {
+    const Salvage salvage = wreck.salvage();
+    CHECK(salvage.lost == std::vector{"any result that only " + wreck.path() + " has; " + why});
+    CHECK(salvage.sources == std::vector{wreck.path() + ".prev: 6 results"});
+    CHECK(results_as_before(wreck) == kSalvageCells);
+  }
+  SECTION("the archive and a shard, beside a shard that can be read") {
+    fs::remove(wreck.path() + ".prev");
+    fs::create_directory(wreck.spool());
+    std::string newer = wreck.bytes(1);
+    newer.resize(newer.size() - kTrailerBytes);
+    newer.replace(newer.find(" 1\n"), 2, " 2");
+    std::ofstream(wreck.shard(1), std::ios::binary) << sealed(newer);
+    std::ofstream(wreck.shard(4), std::ios::binary) << wreck.bytes(4);
+    const Salvage salvage = wreck.salvage();
+    CHECK(salvage.saved == 1);
+    REQUIRE(salvage.lost.size() == 2);
+    CHECK_THAT(salvage.lost[1], Contains(wreck.shard(1) + " has tables of version 2"));
+    CHECK(check_archive(wreck.target()).empty());
+  }
+  SECTION("nothing else") {
+    fs::remove(wreck.path() + ".prev");
+    CHECK_THAT(error_of<ArchiveDamaged>([&] { wreck.salvage(); }),
+               Contains("nothing can be saved") && Contains(why));
+  }
 }
 
 TEST_CASE("an archive with twenty flipped bits ends as a whole one, with what has its digest",
