@@ -9,7 +9,7 @@ struct Salvage {
   int saved = 0;                     // results in the new archive
   std::vector<std::string> sources;  // "a.h5: 70 results", one for each source with results
   std::vector<std::string> lost;     // a sentence for each result that no source has intact, and
-                                     // for each source with an unreadable list of cells
+                                     // for each file that cannot be read, e.g. a newer program's
 };
 
 /// Writes every intact result to `target`, which must not exist. Sources are the archive `path`,
