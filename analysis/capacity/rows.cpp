@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 
 #include "analysis/digest/statistics.hpp"
@@ -114,6 +115,23 @@ Capacity capacity_of(const CapacityRules& rules, const CapacityPlace& place, con
   return capacity;
 }
 
+/// "2.661 s at 88 (3 of 3)"
+std::string next_step(const Capacity& capacity) {
+  if (capacity.binds == nullptr) return "-";
+  return four_digits(capacity.value) + ' ' + unit_of(capacity.binds->metric) + " at " +
+         four_digits(capacity.next) + " (" + std::to_string(capacity.misses) + " of " +
+         std::to_string(capacity.search.seeds.size()) + ")";
+}
+
+/// The axes of all places, in their order.
+std::vector<std::string> axes_of(const std::vector<Capacity>& capacities) {
+  std::vector<std::string> axes;
+  for (const Capacity& each : capacities)
+    for (const auto& [axis, value] : each.place->axes)
+      if (std::ranges::find(axes, axis) == axes.end()) axes.push_back(axis);
+  return axes;
+}
+
 }  // namespace
 
 std::vector<CapacityPlace> capacity_places(const CapacityRules& rules,
@@ -215,54 +233,51 @@ std::optional<Ratio> over_fcfs(const CapacityRules& rules, const Capacity& capac
 
 Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capacities) {
   Grid grid;
-  const bool has_price = !rules.price_per_hour.empty(), has_watts = !rules.watts.empty();
-  if (rules.slos.size() > 1) grid.columns.push_back({"SLO", "", false});
-  std::vector<std::string> axes;
-  for (const Capacity& each : capacities)
-    for (const auto& [axis, value] : each.place->axes)
-      if (std::ranges::find(axes, axis) == axes.end()) axes.push_back(axis);
-  for (const std::string& axis : axes) grid.columns.push_back({axis, "", false});
-  grid.columns.push_back({"capacity", rules.unit() + " per GPU", false});
-  grid.columns.push_back({"of fcfs", "", false});
-  grid.columns.push_back({"seeds", ""});
-  grid.columns.push_back({"binds", "", false});
-  grid.columns.push_back({"the next step breaks", "", false});
-  grid.columns.push_back({"interactivity p90", "tok/s"});
-  grid.columns.push_back({"output", "tok/s per GPU"});
-  if (has_price) grid.columns.push_back({"price", "$ per million tokens"});
-  if (has_watts) grid.columns.push_back({"energy", "J/token"});
-  if (has_watts) grid.columns.push_back({"density", rules.unit() + " per MW"});
-  for (const Capacity& each : capacities) {
-    std::vector<std::string> row;
-    if (rules.slos.size() > 1) row.push_back(each.slo->name);
-    for (const std::string& axis : axes) {
-      const sweep::Value* value = sweep::value_on(each.place->axes, axis);
-      row.push_back(value == nullptr ? "-" : value_text(*value));
-    }
-    const std::string verdict = each.verdict(rules);
-    const bool all_meet = each.has_answer() && each.search.all_meet(rules.search);
-    row.push_back(verdict.empty() ? estimate_text(each.load) : verdict);
-    const auto ratio = over_fcfs(rules, each, capacities);
-    row.push_back(ratio ? estimate_text(*ratio) : "-");
-    row.push_back(std::to_string(each.search.seeds.size()));
-    row.push_back(each.binds == nullptr ? "-" : each.binds->text());
-    row.push_back(each.binds == nullptr
-                      ? "-"
-                      : four_digits(each.value) + ' ' + unit_of(each.binds->metric) + " at " +
-                            four_digits(each.next) + " (" + std::to_string(each.misses) + " of " +
-                            std::to_string(each.search.seeds.size()) + ")");
-    row.push_back(four_digits(each.interactivity));
-    row.push_back(four_digits(each.tokens_per_s));
-    const double price = known(rules.price_per_hour, each.place->gpu);
-    const double watts = known(rules.watts, each.place->gpu);
-    if (has_price) row.push_back(four_digits(price / 3600 / each.tokens_per_s * 1e6));
-    const double joules = each.joules_per_token;
-    if (has_watts)
-      row.push_back(four_digits(std::isnan(joules) ? watts / each.tokens_per_s : joules));
-    if (has_watts)
-      row.push_back((all_meet ? "at least " : "") + four_digits(each.load.value / watts * 1e6));
-    grid.rows.push_back(std::move(row));
-  }
+  grid.rows.resize(capacities.size());
+  const auto add = [&](Grid::Column column, auto text_of) {
+    grid.columns.push_back(std::move(column));
+    for (std::size_t i = 0; i < capacities.size(); ++i)
+      grid.rows[i].push_back(text_of(capacities[i]));
+  };
+  const auto number = [&](const std::string& name, const std::string& unit, auto number_of) {
+    add({name, unit}, [&](const Capacity& at) { return four_digits(std::invoke(number_of, at)); });
+  };
+  const auto watts = [&](const Capacity& at) { return known(rules.watts, at.place->gpu); };
+  if (rules.slos.size() > 1)
+    add({"SLO", "", false}, [](const Capacity& at) { return at.slo->name; });
+  for (const std::string& axis : axes_of(capacities))
+    add({axis, "", false}, [&](const Capacity& at) {
+      const sweep::Value* value = sweep::value_on(at.place->axes, axis);
+      return value == nullptr ? "-" : value_text(*value);
+    });
+  add({"capacity", rules.unit() + " per GPU", false}, [&](const Capacity& at) {
+    const std::string verdict = at.verdict(rules);
+    return verdict.empty() ? estimate_text(at.load) : verdict;
+  });
+  add({"of fcfs", "", false}, [&](const Capacity& at) {
+    const auto ratio = over_fcfs(rules, at, capacities);
+    return ratio ? estimate_text(*ratio) : "-";
+  });
+  number("seeds", "",
+         [](const Capacity& at) { return static_cast<double>(at.search.seeds.size()); });
+  add({"binds", "", false},
+      [](const Capacity& at) { return at.binds == nullptr ? "-" : at.binds->text(); });
+  add({"the next step breaks", "", false}, next_step);
+  number("interactivity p90", "tok/s", &Capacity::interactivity);
+  number("output", "tok/s per GPU", &Capacity::tokens_per_s);
+  if (!rules.price_per_hour.empty())
+    number("price", "$ per million tokens", [&](const Capacity& at) {
+      return known(rules.price_per_hour, at.place->gpu) / 3600 / at.tokens_per_s * 1e6;
+    });
+  if (rules.watts.empty()) return grid;
+  number("energy", "J/token", [&](const Capacity& at) {
+    const double measured = at.joules_per_token;
+    return std::isnan(measured) ? watts(at) / at.tokens_per_s : measured;
+  });
+  add({"density", rules.unit() + " per MW"}, [&](const Capacity& at) {
+    const bool is_least = at.has_answer() && at.search.all_meet(rules.search);
+    return (is_least ? "at least " : "") + four_digits(at.load.value / watts(at) * 1e6);
+  });
   return grid;
 }
 
