@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <stdexcept>
 
 #include "analysis/compare/decision.hpp"
 #include "analysis/compare/groups.hpp"
 #include "analysis/text/text_table.hpp"
-#include "sweeps/archive/reader.hpp"
 
 namespace analysis {
 namespace {

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
 #include <set>
 #include <stdexcept>
 
+#include "analysis/digest/statistics.hpp"
 #include "analysis/text/json.hpp"
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/files/strict_json.hpp"
@@ -127,6 +129,16 @@ std::vector<ConfiguredCell> cells_of(sweep::ArchiveReader& archive) {
   std::vector<ConfiguredCell> cells;
   for (const sweep::CellRecord& cell : archive.cells()) cells.emplace_back(cell, archive);
   return cells;
+}
+
+void derive_figures(ConfiguredCell& cell, sweep::ArchiveReader& reader, int row) {
+  if (!cell.record->has_result(sweep::RecordLevel::jobs) ||
+      cell.find_figure(kFirstTokenP99) != nullptr)
+    return;
+  const sweep::Table jobs = reader.load_table(row, "jobs");
+  std::vector<double> seconds = jobs.values<double>("t_first_token_s");
+  std::ranges::transform(seconds, jobs.values<double>("t_arrive_s"), seconds.begin(), std::minus());
+  cell.derived.push_back({kFirstTokenP99, percentile(observed(seconds), 99), "s"});
 }
 
 int block_tokens(const ConfiguredCell& cell) {

@@ -73,6 +73,13 @@ struct ConfiguredCell {
 
 std::vector<ConfiguredCell> cells_of(sweep::ArchiveReader& archive);
 
+/// 99th percentile of the time from a job's arrival to its first token.
+inline constexpr std::string_view kFirstTokenP99 = "first_token_p99_s";
+
+/// Adds kFirstTokenP99, which programs before 2.0 did not store, from the cell's jobs, where the
+/// archive has them. `row` is the cell's there.
+void derive_figures(ConfiguredCell& cell, sweep::ArchiveReader& reader, int row);
+
 /// Tokens of a KV block.
 int block_tokens(const ConfiguredCell& cell);
 

@@ -35,6 +35,15 @@ std::map<std::pair<bool, std::string>, ValuesOfKey> values_by_key(
   return values;
 }
 
+/// "a, b and 3 more" of many.
+std::string listed_up_to(std::size_t most, Texts texts) {
+  if (texts.size() > most) {
+    texts[most] = std::to_string(texts.size() - most) + " more";
+    texts.resize(most + 1);
+  }
+  return listed(texts);
+}
+
 /// "1, 3, ..." of many values.
 std::string some_of(Texts values) {
   constexpr std::size_t kMost = 3;
@@ -49,7 +58,6 @@ std::string some_of(Texts values) {
 }  // namespace
 
 std::string coverage_text(std::span<const ConfiguredCell> cells) {
-  constexpr std::size_t kMostNamed = 2;
   Texts missing;
   std::size_t planned = 0, excluded = 0, not_asked = 0;
   for (const ConfiguredCell& cell : cells) {
@@ -68,11 +76,7 @@ std::string coverage_text(std::span<const ConfiguredCell> cells) {
   if (planned > 0)
     parts.push_back(std::to_string(planned - missing.size()) + " of " + std::to_string(planned) +
                     " cells have a result");
-  if (missing.size() > kMostNamed) {
-    missing[kMostNamed] = std::to_string(missing.size() - kMostNamed) + " more";
-    missing.resize(kMostNamed + 1);
-  }
-  if (!missing.empty()) parts.push_back("missing: " + listed(missing));
+  if (!missing.empty()) parts.push_back("missing: " + listed_up_to(2, missing));
   if (excluded > 0) parts.push_back(std::to_string(excluded) + " excluded");
   if (not_asked > 0) parts.push_back(std::to_string(not_asked) + " not asked for");
   if (const std::string kept = kept_text(cells); !kept.empty()) parts.push_back(kept);
@@ -80,7 +84,6 @@ std::string coverage_text(std::span<const ConfiguredCell> cells) {
 }
 
 std::string kept_text(std::span<const ConfiguredCell> cells) {
-  constexpr std::size_t kMostNamed = 3;
   const auto kept = std::ranges::count_if(cells, &is_kept);
   if (kept == 0) return "";
   const std::string text = std::to_string(kept) + (kept == 1 ? " result is" : " results are") +
@@ -95,11 +98,7 @@ std::string kept_text(std::span<const ConfiguredCell> cells) {
                     some_of({values.planned.begin(), values.planned.end()}) + ')');
   }
   if (named.empty()) return text + ": other combinations of values";
-  if (named.size() > kMostNamed) {
-    named[kMostNamed] = std::to_string(named.size() - kMostNamed) + " more";
-    named.resize(kMostNamed + 1);
-  }
-  return text + ": " + listed(named);
+  return text + ": " + listed_up_to(3, named);
 }
 
 }  // namespace analysis

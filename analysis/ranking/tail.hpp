@@ -5,7 +5,6 @@
 #include <string_view>
 #include <vector>
 
-#include "analysis/compare/derived.hpp"
 #include "analysis/ranking/policy_rows.hpp"
 
 namespace analysis {

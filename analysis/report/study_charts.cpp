@@ -59,10 +59,16 @@ Item& named(std::vector<Item>& items, const std::string& name) {
   return items.back();
 }
 
+struct DraftPoint {
+  std::string name;  // x as displayed
+  std::vector<double> values{};
+  const ConfiguredCell* first = nullptr;  // from which others should differ only in their seed
+};
+
 /// One line or group of bars before its places are known.
 struct Draft {
   std::string name;
-  std::vector<std::pair<std::string, std::vector<double>>> points;  // by x as displayed
+  std::vector<DraftPoint> points;
   std::vector<std::pair<std::string, double>> published;
 };
 
@@ -138,15 +144,11 @@ class ChartBuilder {
   void add_value(const ConfiguredCell& cell, DraftPanel& panel) {
     const double value = cell.figure(figure_.y);
     if (std::isnan(value)) return remark("some cells have no " + figure_.y);
-    const std::string x = figure_.x_value(label(cell, figure_.x)), name = series_of(cell);
-    Draft& series = named(panel.series, name);
-    auto found = std::ranges::find(series.points, x, [](const auto& each) { return each.first; });
-    if (found == series.points.end()) {
-      found = series.points.insert(found, {x, {}});
-      firsts_[{panel.name, name, x}] = &cell;
-    }
-    note_differences(*firsts_[{panel.name, name, x}], cell);
-    found->second.push_back(value);
+    DraftPoint& point =
+        named(named(panel.series, series_of(cell)).points, figure_.x_value(label(cell, figure_.x)));
+    if (point.first == nullptr) point.first = &cell;
+    note_differences(*point.first, cell);
+    point.values.push_back(value);
   }
 
   void note_differences(const ConfiguredCell& a, const ConfiguredCell& b) {
@@ -189,7 +191,7 @@ class ChartBuilder {
     }
     std::vector<std::string> xs;
     for (const Draft& series : draft.series) {
-      for (const auto& point : series.points) xs.push_back(point.first);
+      for (const DraftPoint& point : series.points) xs.push_back(point.name);
       for (const auto& point : series.published) xs.push_back(point.first);
     }
     const Places places(std::move(xs), figure_.draw != FigureSpec::Draw::lines);
@@ -213,15 +215,15 @@ class ChartBuilder {
     theirs.name += ", published";
     theirs.source = "published";
     theirs.dashed = theirs.hollow = true;
-    std::vector<std::pair<double, const std::vector<double>*>> points;
-    for (const auto& [x, values] : draft.points) points.emplace_back(places.at(x), &values);
-    std::ranges::stable_sort(points, {}, [](const auto& each) { return each.first; });
+    const auto x_of = [&](const DraftPoint& point) { return places.at(point.name); };
+    std::vector<DraftPoint> points = draft.points;
+    std::ranges::stable_sort(points, {}, x_of);
     std::vector<double> repeats;
-    for (const auto& [x, values] : points) {
-      own.add(x, percentile(*values, 50));
-      own.low.push_back(*std::ranges::min_element(*values));
-      own.high.push_back(*std::ranges::max_element(*values));
-      repeats.push_back(static_cast<double>(values->size()));
+    for (const DraftPoint& point : points) {
+      own.add(x_of(point), percentile(point.values, 50));
+      own.low.push_back(std::ranges::min(point.values));
+      own.high.push_back(std::ranges::max(point.values));
+      repeats.push_back(static_cast<double>(point.values.size()));
     }
     own.more.push_back({"repeats", std::move(repeats)});
     std::vector<std::pair<double, double>> published;
@@ -236,8 +238,6 @@ class ChartBuilder {
   Chart chart_;
   std::vector<DraftPanel> panels_;
   std::vector<std::string> remarks_;
-  /// The first cell of a point, from which the others should differ only in their seed.
-  std::map<std::tuple<std::string, std::string, std::string>, const ConfiguredCell*> firsts_;
   bool has_published_ = false;
 };
 

@@ -16,32 +16,23 @@ constexpr double kHalfNanosecond = 0.5e-9;
 
 }  // namespace
 
-KvReplay::KvReplay(const sweep::CellResult& result)
-    : step_(result.steps.values<std::int64_t>("step")),
-      event_step_(result.kv_events.values<std::int64_t>("step")),
-      start_s_(result.steps.values<double>("t_s")),
-      event_s_(result.kv_events.values<double>("t_s")),
-      pinned_jobs_(result.steps.values<std::int32_t>("pinned_jobs")),
-      job_(result.kv_events.values<std::int32_t>("job")),
-      kind_(result.kv_events.values<std::int8_t>("kind")) {}
-
 void KvReplay::advance_to(std::size_t step_row) {
-  const std::int64_t step = step_[step_row];
-  for (; next_event_ < event_step_.size(); ++next_event_) {
-    const std::int64_t of_step = event_step_[next_event_];
-    if (of_step > step || (of_step == step && event_s_[next_event_] > start_s_[step_row])) break;
-    apply(next_event_);
+  const sweep::TableRow step{result_.steps, step_row};
+  const auto number = step.at<std::int64_t>("step");
+  for (; event_.row < events_; ++event_.row) {
+    const auto of_step = event_.at<std::int64_t>("step");
+    if (of_step > number || (of_step == number && event_.number("t_s") > step.number("t_s"))) break;
+    apply();
   }
-  const auto held = static_cast<std::int64_t>(pinned_.size());
-  if (held == pinned_jobs_[step_row]) return;
-  throw std::logic_error("step " + std::to_string(step) + ": pinned_jobs is " +
-                         std::to_string(pinned_jobs_[step_row]) + ", but kv_events give " +
-                         std::to_string(held));
+  const std::int64_t held = std::ssize(pinned_), said = step.count("pinned_jobs");
+  if (held == said) return;
+  throw std::logic_error("step " + std::to_string(number) + ": pinned_jobs is " +
+                         std::to_string(said) + ", but kv_events give " + std::to_string(held));
 }
 
-void KvReplay::apply(std::size_t event_row) {
-  const std::int32_t job = job_[event_row];
-  switch (static_cast<sweep::KvEventKind>(kind_[event_row])) {
+void KvReplay::apply() {
+  const std::int32_t job = event_.count("job");
+  switch (static_cast<sweep::KvEventKind>(event_.at<std::int8_t>("kind"))) {
     case sweep::KvEventKind::pin:
       pinned_.insert(job);
       break;
@@ -49,10 +40,10 @@ void KvReplay::apply(std::size_t event_row) {
       pinned_.erase(job);
       break;
     case sweep::KvEventKind::evict_gpu:
-      evicted_from_gpu_s_[job] = event_s_[event_row];
+      evicted_from_gpu_s_[job] = event_.number("t_s");
       break;
     case sweep::KvEventKind::evict_host:
-      evicted_from_host_s_[job] = event_s_[event_row];
+      evicted_from_host_s_[job] = event_.number("t_s");
       break;
     default:
       break;
@@ -70,16 +61,11 @@ LostFrom KvReplay::lost_since(std::int32_t job, double time_s) const {
 
 QueueReplay::QueueReplay(const sweep::CellResult& result, const TurnNames& names)
     : names_(names),
+      result_(result),
       is_logged_(sweep::find_named(result.notes, "server_steps") != nullptr),
-      step_(result.steps.values<std::int64_t>("step")),
       sched_step_(result.sched.values<std::int64_t>("step")),
-      start_s_(result.steps.values<double>("t_s")),
-      dur_s_(result.steps.values<double>("dur_s")),
       arrive_s_(result.turns.values<double>("t_arrive_s")),
       finish_s_(result.turns.values<double>("t_finish_s")),
-      n_running_(result.steps.values<std::int32_t>("n_running")),
-      n_waiting_(result.steps.values<std::int32_t>("n_waiting")),
-      n_loading_(result.steps.values<std::int32_t>("n_loading")),
       kind_(result.sched.values<std::int8_t>("kind")),
       last_share_(names.size(), kNoShare),
       state_(names.size(), State::not_there),
@@ -110,7 +96,7 @@ void QueueReplay::sort_arrivals(const std::vector<std::int32_t>& job_of_turn) {
 }
 
 bool QueueReplay::next() {
-  if (steps_done_ == step_.size()) {
+  if (steps_done_ == result_.steps.rows()) {
     if (next_sched_ == sched_step_.size()) return false;
     throw std::logic_error("sched goes on after the last step");
   }
@@ -133,16 +119,18 @@ void QueueReplay::remove_finished() {
 /// Adds requests that had arrived when the preceding step ended. With a wall clock, time passes
 /// from then until this step starts; only the counts tell which later arrivals the scheduler saw.
 void QueueReplay::add_arrivals() {
-  const double seen_until = step_row_ == 0
+  const sweep::TableRow now = step(), before{result_.steps, step_row_ - 1};
+  const double start = now.number("t_s"),
+               seen_until = step_row_ == 0
                                 ? -kInfinity
-                                : start_s_[step_row_ - 1] + dur_s_[step_row_ - 1] - kHalfNanosecond;
-  const auto there = static_cast<std::size_t>(n_running_[step_row_]) +
-                     static_cast<std::size_t>(n_waiting_[step_row_] + n_loading_[step_row_]);
+                                : before.number("t_s") + before.number("dur_s") - kHalfNanosecond;
+  const auto there = static_cast<std::size_t>(now.count("n_running")) +
+                     static_cast<std::size_t>(expected_to_wait());
   for (; next_arrival_ < arrivals_.size(); ++next_arrival_) {
     const std::size_t turn = arrivals_[next_arrival_];
     const double at = arrive_s_[turn];
     const bool expected = running_.size() + waiting_.size() < there;
-    if (at > start_s_[step_row_] || (at > seen_until && !expected)) return;
+    if (at > start || (at > seen_until && !expected)) return;
     place_[turn] = waiting_.insert(waiting_.end(), turn);
     state_[turn] = State::waiting;
   }
@@ -150,7 +138,7 @@ void QueueReplay::add_arrivals() {
 
 void QueueReplay::apply_schedule() {
   first_sched_ = next_sched_;
-  const std::int64_t step = step_[step_row_];
+  const auto step = number();
   if (next_sched_ < sched_step_.size() && sched_step_[next_sched_] < step) {
     fail("sched has rows of step " + std::to_string(sched_step_[next_sched_]) + " before it");
   }
@@ -189,12 +177,12 @@ void QueueReplay::check_counts() const {
     fail(std::string(column) + " is " + std::to_string(says) + ", but sched and turns give " +
          std::to_string(replayed));
   };
-  compare("n_running", n_running_[step_row_], running_.size());
-  compare("n_waiting + n_loading", n_waiting_[step_row_] + n_loading_[step_row_], waiting_.size());
+  compare("n_running", step().count("n_running"), running_.size());
+  compare("n_waiting + n_loading", expected_to_wait(), waiting_.size());
 }
 
 void QueueReplay::fail(const std::string& what) const {
-  throw std::logic_error("step " + std::to_string(step_[step_row_]) + ": " + what);
+  throw std::logic_error("step " + std::to_string(number()) + ": " + what);
 }
 
 }  // namespace analysis

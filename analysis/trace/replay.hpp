@@ -7,6 +7,7 @@
 
 #include "analysis/trace/names.hpp"
 #include "sweeps/tables/result.hpp"
+#include "sweeps/tables/table_row.hpp"
 
 namespace analysis {
 
@@ -18,7 +19,8 @@ enum class LostFrom : std::uint8_t { nowhere, gpu, host };
 class KvReplay {
  public:
   /// The result must outlive the replay.
-  explicit KvReplay(const sweep::CellResult& result);
+  explicit KvReplay(const sweep::CellResult& result)
+      : result_(result), events_(result.kv_events.rows()) {}
 
   /// Applies the events up to the snapshot of this row of /steps; rows must not decrease. An event
   /// of the step itself is before the snapshot if its time is the step's start (scheduling), and
@@ -31,15 +33,13 @@ class KvReplay {
   LostFrom lost_since(std::int32_t job, double time_s) const;
 
  private:
-  void apply(std::size_t event_row);
+  void apply();
 
-  const std::vector<std::int64_t>&step_, &event_step_;
-  const std::vector<double>&start_s_, &event_s_;
-  const std::vector<std::int32_t>&pinned_jobs_, &job_;
-  const std::vector<std::int8_t>& kind_;
+  const sweep::CellResult& result_;
+  std::size_t events_;
+  sweep::TableRow event_{result_.kv_events, 0};  // the next one
   std::set<std::int32_t> pinned_;
   std::unordered_map<std::int32_t, double> evicted_from_gpu_s_, evicted_from_host_s_;
-  std::size_t next_event_ = 0;
 };
 
 /// Which requests run and which wait in every step, replayed from /sched and the times in /turns.
@@ -85,11 +85,17 @@ class QueueReplay {
   void check_counts() const;
   [[noreturn]] void fail(const std::string& what) const;
 
+  sweep::TableRow step() const { return {result_.steps, step_row_}; }
+  std::int64_t number() const { return step().at<std::int64_t>("step"); }
+  std::int32_t expected_to_wait() const {
+    return step().count("n_waiting") + step().count("n_loading");
+  }
+
   const TurnNames& names_;
+  const sweep::CellResult& result_;
   bool is_logged_;  // the steps are those of a server
-  const std::vector<std::int64_t>&step_, &sched_step_;
-  const std::vector<double>&start_s_, &dur_s_, &arrive_s_, &finish_s_;
-  const std::vector<std::int32_t>&n_running_, &n_waiting_, &n_loading_;
+  const std::vector<std::int64_t>& sched_step_;
+  const std::vector<double>&arrive_s_, &finish_s_;
   const std::vector<std::int8_t>& kind_;
 
   std::vector<std::size_t> turn_of_sched_;

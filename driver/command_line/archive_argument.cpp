@@ -6,7 +6,6 @@
 #include <optional>
 #include <system_error>
 
-#include "analysis/compare/derived.hpp"
 #include "analysis/compare/labels.hpp"
 #include "analysis/text/new_file.hpp"
 #include "sweeps/definition/selection.hpp"

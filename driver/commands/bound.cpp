@@ -3,7 +3,6 @@
 #include <map>
 #include <set>
 
-#include "analysis/compare/derived.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/bound/restored.hpp"

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "analysis/compare/bench_export.hpp"
-#include "analysis/compare/derived.hpp"
 #include "analysis/compare/export_rows.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"

@@ -1,4 +1,4 @@
-#include "analysis/compare/derived.hpp"
+#include "analysis/compare/config.hpp"
 
 #include <cmath>
 
