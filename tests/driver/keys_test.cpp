@@ -15,11 +15,11 @@ using worker::KeyTable;
 namespace {
 
 const Key kPatience = {"test.patience_s", worker::Real{0, 60, "s"},
-                       worker::Default{worker::Default::Kind::value, "5", "7"},
+                       worker::Default{worker::Default::Kind::value, "5", 5.0, 7.0},
                        policies::is("test.mood", {"calm", "tired"}), "How long the test waits."};
 const Key kMood = {"test.mood", worker::OneOf{{"calm", "tired", "angry"}},
-                   worker::Default{worker::Default::Kind::value, "calm", "angry"}, worker::kAlways,
-                   "What the test feels."};
+                   worker::Default{worker::Default::Kind::value, "calm", "calm", "angry"},
+                   worker::kAlways, "What the test feels."};
 
 /// kvsweep's own table, and two rows more.
 KeyTable table_with_test_rows() {
@@ -130,8 +130,8 @@ TEST_CASE("every row has a sentence, a default that it allows, and a condition o
         INFO(test.key);
         CHECK((test.key == "backend" || worker::sweep_keys().has(test.key)));
       }
-    if (!key.usual) continue;
-    const sweep::ParamMap given = {{key.name, {*key.usual, {"row", 0, 0}}}};
+    if (!key.fallback.value) continue;
+    const sweep::ParamMap given = {{key.name, {*key.fallback.value, {"row", 0, 0}}}};
     const KeyTable alone({Key{key.name, key.type, worker::required(), worker::kAlways, ""}});
     worker::ParamBinder in(given, "row", alone);
     if (std::holds_alternative<worker::Whole>(key.type)) CHECK_NOTHROW(in.integer(key.name));
@@ -143,7 +143,7 @@ TEST_CASE("every row has a sentence, a default that it allows, and a condition o
 TEST_CASE("a condition depends on the values of other keys and can be put into words") {
   using policies::is, policies::is_not, policies::is_set;
   const worker::Condition condition =
-      is("a.kind", {"x", "y"}) && (is_not("a.size", "0") || is_set("a.file"));
+      is("a.kind", {"x", "y"}) && (is_not("a.size", 0) || is_set("a.file"));
   CHECK(worker::in_words(condition) == "a.kind is x or y and (a.size is not 0 or a.file is set)");
   using worker::AnyText, worker::kAlways, worker::required;
   const KeyTable table({{"a.file", AnyText{}, required(), kAlways, ""},

@@ -29,45 +29,64 @@ void assign(Field& field, const Value& value) {
   }
 }
 
-/// Stores into the member of a member at the end of `path`.
+template <class Class, class Field>
+Class class_of(Field Class::*);
+template <class Class, class Field>
+Field field_of(Field Class::*);
+template <auto first, auto... rest>
+struct EndOf : EndOf<rest...> {};
+template <auto last>
+struct EndOf<last> {
+  using type = decltype(field_of(last));
+};
+
+/// Calls use(member) with the member at the end of a path of members. On the way there may be
+/// optional members, and variants; where they do not hold what has the next member, nothing is
+/// done.
+template <auto first, auto... rest, class Object, class Use>
+void at_end(Object& object, const Use& use) {
+  auto& member = object.*first;
+  if constexpr (sizeof...(rest) == 0) {
+    use(member);
+  } else if constexpr (requires { member.valueless_by_exception(); }) {
+    const auto next = [](auto path, auto...) { return path; };
+    if (auto* held = std::get_if<decltype(class_of(next(rest...)))>(&member))
+      at_end<rest...>(*held, use);
+  } else if constexpr (requires { member.has_value(); }) {
+    if (member) at_end<rest...>(*member, use);
+  } else {
+    at_end<rest...>(member, use);
+  }
+}
+
+/// Stores into the member at the end of `path`.
 template <auto... path>
 void to(C& config, const Value& value) {
-  assign((config.*....*path), value);
+  at_end<path...>(config, [&](auto& member) { assign(member, value); });
 }
 
-/// A member of the model that a backend executes; sim has none.
-template <auto member>
-void in_model(C& config, const Value& value) {
-  if (config.transformer) assign((*config.transformer).*member, value);
-}
-
-/// A row for one of several words, each of which stands for a value of the member that `reach`
-/// finds.
-template <class Member>
-Key word_row(const char* name, Default fallback, Condition where, const char* says,
-             Member& (*reach)(C& config),
-             std::vector<std::pair<std::string, std::type_identity_t<Member>>> words) {
+/// A row for one of several words, each of which stands for a value of the member at the end of
+/// `path`.
+template <auto... path>
+Key words_for(const char* name, Default fallback, Condition where, const char* says,
+              std::vector<std::pair<std::string, typename EndOf<path...>::type>> words) {
   OneOf type;
   for (const auto& [word, meaning] : words) type.words.push_back(word);
-  const auto store = [reach, words = std::move(words)](C& config, const Value& value) {
-    for (const auto& [word, meaning] : words)
-      if (word == std::get<std::string>(value)) reach(config) = meaning;
+  const auto store = [words = std::move(words)](C& config, const Value& value) {
+    const auto said = [&](const auto& each) { return each.first == std::get<std::string>(value); };
+    at_end<path...>(config,
+                    [&](auto& member) { member = std::ranges::find_if(words, said)->second; });
   };
   return {name, type, std::move(fallback), std::move(where), says, store};
 }
 
-/// The rows of all groups, one group after another.
-inline std::vector<Key> rows_in(const std::vector<std::vector<Key>>& groups) {
-  std::vector<Key> rows;
-  for (const std::vector<Key>& group : groups) rows.insert(rows.end(), group.begin(), group.end());
-  return rows;
-}
-
-std::vector<Key> rows_of_cell();      // what runs on what: gpu, model, weights.*, sim.*, record.*
-std::vector<Key> rows_of_engine();    // engine.*
-std::vector<Key> rows_of_policy();    // policy and policy.*, except the host tier's
-std::vector<Key> rows_of_tier();      // the host tier and preemption
-std::vector<Key> rows_of_workload();  // workload.* and jps
-std::vector<Key> rows_of_server();    // server.*
+// In the order of the documentation.
+extern const std::vector<Key> kCellRows;      // what runs on what: gpu, model, weights.*, ...
+extern const std::vector<Key> kEngineRows;    // engine.*
+extern const std::vector<Key> kPolicyRows;    // policy and policy.*, except the host tier's
+std::vector<Key> rows_of_rules();             // policy.*, as rules declare them
+extern const std::vector<Key> kTierRows;      // the host tier and preemption
+extern const std::vector<Key> kWorkloadRows;  // workload.* and jps
+extern const std::vector<Key> kServerRows;    // server.*
 
 }  // namespace worker

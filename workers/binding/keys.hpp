@@ -40,7 +40,8 @@ struct Real {
 };
 struct AnyText {};
 struct OneOf {
-  std::vector<std::string> words;
+  std::vector<std::string> words = {};
+  std::vector<std::string> (*names)() = nullptr;  // not null: gives the words to the table
 };
 /// The name of a file NAME.toml in this folder of profiles.
 struct ProfileIn {
@@ -59,19 +60,25 @@ struct Default {
   enum class Kind {
     required,  // it must be given wherever it counts
     optional,  // absence means something that no value says
-    value,     // `text`, as TOML writes it, strings without quotes
-    computed,  // depends on other values; `text` says how
+    value,
+    computed,  // depends on other values
   };
   Kind kind = Kind::required;
-  std::string text = {};
-  std::string neutral = {};  // the value at which a key is left out of a cell's identity: keys
-                             // added with one leave the identity of other cells as it was
-  bool identifies = true;    // false: the key is no part of a cell's identity
+  std::string text = {};  // the value, what absence means, or how it is computed
+  std::optional<sweep::Value> value = {};
+  /// The value at which a key is left out of a cell's identity: keys added with one leave the
+  /// identity of other cells as it was.
+  std::optional<sweep::Value> neutral = {};
+  bool identifies = true;  // false: the key is no part of a cell's identity
 };
 inline Default required() { return {}; }
 inline Default optional(const char* meaning) { return {Default::Kind::optional, meaning}; }
-inline Default value(const char* text) { return {Default::Kind::value, text}; }
-inline Default neutral(const char* text) { return {Default::Kind::value, text, text}; }
+Default value(const sweep::Value& value);
+inline Default neutral(const sweep::Value& same) {
+  Default fallback = value(same);
+  fallback.neutral = same;
+  return fallback;
+}
 inline Default computed(const char* how) { return {Default::Kind::computed, how}; }
 inline Default no_identity(Default fallback) {
   fallback.identifies = false;
@@ -103,8 +110,6 @@ struct Key {
 
   std::string unit() const;
   bool is_path() const;
-  /// The default and the neutral value, where they are values; the table reads them.
-  std::optional<sweep::Value> usual{}, neutral{};
   /// The value given, if the key allows it. Throws sweep::SpecError.
   sweep::Value checked(const sweep::Param& given) const;
   /// What enters the identity, where the row counts.
@@ -134,12 +139,15 @@ class KeyTable {
   bool has(std::string_view name) const { return number_of(name) != kUnknown; }
 
   /// The first row of a name.
-  const Key& first_row(std::size_t number) const { return *rows_[number].front().key; }
+  const Key& first_row(std::size_t number) const { return *rows_[number].front(); }
   /// The row of a name whose condition holds; null where none does.
   template <class Values>
   const Key* counting(std::size_t number, const Values& value_of) const {
-    for (const Row& row : rows_[number])
-      if (row.holds(value_of)) return row.key;
+    const auto holds = [&](const policies::KeyTest& test) {
+      return passes(test, value_of(test.number));
+    };
+    for (const Key* row : rows_[number])
+      if (row->where.holds(holds)) return row;
     return nullptr;
   }
   /// The tests of a row's condition that hold, in words.
@@ -154,32 +162,12 @@ class KeyTable {
   std::string where_in_words(std::string_view name) const;
 
  private:
-  struct Test {
-    const policies::KeyTest* test;
-    std::size_t number;
-    std::vector<sweep::Value> values;  // of its words
-
-    bool passes(const sweep::Value* value) const;
-  };
-  using Clause = std::vector<Test>;
-  struct Row {
-    const Key* key;
-    std::vector<Clause> where;
-
-    template <class Values>
-    bool holds(const Values& value_of) const {
-      return std::ranges::all_of(where, [&](const Clause& clause) {
-        return std::ranges::any_of(
-            clause, [&](const Test& test) { return test.passes(value_of(test.number)); });
-      });
-    }
-  };
-  Row row_of(const Key& key) const;
+  static bool passes(const policies::KeyTest& test, const sweep::Value* value);
 
   std::vector<Key> keys_;
   std::vector<std::string> names_;
   std::unordered_map<std::string_view, std::size_t, NameHash> numbers_;
-  std::vector<std::vector<Row>> rows_;  // by number
+  std::vector<std::vector<const Key*>> rows_;  // by number
 };
 
 /// The rows of kvsweep's own table.

@@ -114,8 +114,8 @@ const sweep::Value& ParamBinder::take_row(std::size_t number, const Key* counts,
   slot.asked = true;
   if (slot.given != nullptr)
     slot.value = row.checked(*slot.given);
-  else if (computed != nullptr || row.usual)
-    slot.value = computed != nullptr ? *computed : *row.usual;
+  else if (computed != nullptr || row.fallback.value)
+    slot.value = computed != nullptr ? *computed : *row.fallback.value;
   else
     slot.value = nothing(row.type);
   if (slot.given == nullptr && !has_value(row)) return absent_ = *std::exchange(slot.value, {});

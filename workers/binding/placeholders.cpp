@@ -120,7 +120,7 @@ sweep::Value Placeholders::value_of(const std::string& key, const std::string& n
   }
   used_.insert(name);
   const Key& row = row_of(name);
-  if (!in_.has(name) && !row.usual)
+  if (!in_.has(name) && !row.fallback.value)
     in_.fail(key, what + ", and " + name + " has no value: give it");
   if (row.is_path() && unit.empty()) {
     const std::string path = in_.file_or_folder(name);

@@ -5,24 +5,6 @@
 namespace worker {
 namespace {
 
-/// What rules declare in their files, where it is given. All are asked for, since a value's default
-/// is part of the identity, too.
-policies::Parameters bind_parameters(ParamBinder& in) {
-  policies::Parameters values;
-  for (const auto& [parameter, where] : policies::declared_parameters()) {
-    const std::string key = std::string("policy.") + parameter.name;
-    const sweep::Value value = in.value(key);
-    if (!in.has(key)) continue;
-    const auto* whole = std::get_if<std::int64_t>(&value);
-    if (const auto* text = std::get_if<std::string>(&value))
-      values[parameter.name] = *text;
-    else
-      values[parameter.name] =
-          whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
-  }
-  return values;
-}
-
 /// Loads the plugin once, to refuse one that does not offer what the cell asks of it.
 void bind_plugin(ParamBinder& in) {
   policies::PluginConfig& plugin = in.config.policy.plugin;
@@ -45,7 +27,6 @@ void bind_plugin(ParamBinder& in) {
 void bind_policy(ParamBinder& in) {
   const engine::EngineConfig& engine = in.config.engine;
   policies::PolicyConfig& policy = in.config.policy;
-  policy.parameters = bind_parameters(in);
   policy.admission.parameters = policy.eviction_rule.parameters = policy.estimator.parameters =
       policy.parameters;
   policy.max_num_batched_tokens = engine.scheduler.max_num_batched_tokens;

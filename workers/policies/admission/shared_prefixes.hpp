@@ -9,7 +9,7 @@ inline constexpr const char* kSharedPrefixWords[] = {"each", "once"};
 inline constexpr Parameter kSharedPrefixes = {
     .name = "shared_prefixes",
     .words = kSharedPrefixWords,
-    .neutral = "each",
+    .is_neutral = true,
     .says =
         "Whether a prefix that contexts share counts for each program, or once for all of them."};
 inline bool counts_once(const Parameters& given) {

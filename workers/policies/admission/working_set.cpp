@@ -38,7 +38,7 @@ constexpr Parameter kFirstWait = {
     .least = 0,
     .most = 1e6,
     .fallback = 1e6,
-    .neutral = "1000000",
+    .is_neutral = true,
     .unit = "s",
     .says = "A first turn that has been held back this long is served whatever the room."};
 

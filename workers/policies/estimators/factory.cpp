@@ -33,7 +33,7 @@ constexpr Entry<GapEstimator, EstimatorConfig> kEstimators[] = {
 void add_estimator_parameters(std::vector<DeclaredParameter>& all) {
   add_parameters(
       kEstimators,
-      [](const std::vector<std::string>& names) {
+      [](const std::vector<KeyValue>& names) {
         return (is("policy.estimator", names) || is("policy.prefetch", names)) &&
                (is("policy.retention", {"pin", "infercept"}) || is_not("policy.prefetch", "none") ||
                 is("policy.eviction", {"next_use"}) || is("policy.host_eviction", {"next_use"}));

@@ -38,7 +38,7 @@ std::vector<std::string> names_in(const Table& table) {
 /// where(names) of the entries that declare it.
 template <class Table, class Where>
 void add_parameters(const Table& table, const Where& where, std::vector<DeclaredParameter>& all) {
-  std::vector<std::pair<Parameter, std::vector<std::string>>> found;  // and names of entries
+  std::vector<std::pair<Parameter, std::vector<KeyValue>>> found;  // and names of entries
   for (const auto& entry : table) {
     if (entry.declares == nullptr) continue;
     for (const Parameter& each : entry.declares().parameters) {

@@ -19,8 +19,8 @@ struct Parameter {
                                             // none: a number
   void (*check_text)(const std::string&) = nullptr;  // not null: a text, by default empty, of which
                                                      // this throws engine::InputError
-  const char* neutral = "";  // not empty: cells that have this value are those from before there
-                             // was the parameter
+  bool is_neutral = false;  // cells that have the fallback are those from before there was the
+                            // parameter
   const char* unit = "";
   const char* says;  // one sentence of documentation
 };
@@ -34,6 +34,13 @@ struct Declared {
 
 /// Values by name. A parameter that is not there has its fallback.
 using Parameters = std::map<std::string, std::variant<double, std::string>>;
+
+/// A key's value as a parameter's.
+inline Parameters::mapped_type parameter_of(const KeyValue& value) {
+  if (const auto* text = std::get_if<std::string>(&value)) return *text;
+  const auto* whole = std::get_if<std::int64_t>(&value);
+  return whole != nullptr ? static_cast<double>(*whole) : std::get<double>(value);
+}
 
 inline double value_of(const Parameter& parameter, const Parameters& given) {
   const auto found = given.find(parameter.name);

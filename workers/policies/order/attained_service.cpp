@@ -41,7 +41,7 @@ constexpr const char* kServiceOf[] = {"program", "path"};
 constexpr Parameter kService = {
     .name = "service_of",
     .words = kServiceOf,
-    .neutral = "program",
+    .is_neutral = true,
     .says =
         "What has been served: all turns of the program (program, Autellix's PLAS), or the "
         "longest chain of turns that led to this one (path, its ATLAS), which differs where "
