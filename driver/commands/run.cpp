@@ -332,7 +332,7 @@ int drive(
     check_standard_output();
     if (channel == nullptr) std::_Exit(code);
     run.reset();  // releases the lock of the archive
-    channel->abort(code);
+    worker::abort_job(code);
   }
   return code;
 }
@@ -346,7 +346,7 @@ int drive_farm(const Options& options, worker::MpiChannel& channel) {
     if (!stuck) throw;
     const ExitCode code = report_failure();
     std::cout.flush();
-    channel.abort(code);
+    worker::abort_job(code);
   }
 }
 
@@ -359,9 +359,9 @@ int run(const Options& options) {
   std::optional<worker::MpiSession> mpi;
   if (options.in_mpi_job) {
     mpi.emplace(options.on_one_host);
-    worker::MpiChannel channel;
-    if (channel.place().rank > 0) return serve_cells(options, channel);
-    if (channel.place().size > 1) return drive_farm(options, channel);
+    const auto channel = worker::join_world();
+    if (channel->place().rank > 0) return serve_cells(options, *channel);
+    if (channel->place().size > 1) return drive_farm(options, *channel);
   }
   report_lone_task(options);
   return drive(options, nullptr);

@@ -22,7 +22,7 @@ class Expansion {
   std::vector<Cell> cells() {
     check_size();
     for_each_point(lists_of_axes(), [this](const Point& point) {
-      add_product(point);
+      add_repeats(product_cell(point));
       return true;
     });
     if (!spec_.includes.empty()) remember_all();
@@ -44,194 +44,175 @@ class Expansion {
  private:
   using Lists = std::vector<const std::vector<Param>*>;
 
-  Lists lists_of_axes() const;
-  std::size_t position_of(std::string_view axis) const;
-  void check_size() const;
+  std::size_t position_of(std::string_view name) const {
+    const Axis* axis = spec_.find_axis(name);
+    return axis == nullptr ? spec_.axes.size() : static_cast<std::size_t>(axis - spec_.axes.data());
+  }
+
+  Lists lists_of_axes() const {
+    Lists lists;
+    for (const Axis& axis : spec_.axes) lists.push_back(&axis.values);
+    return lists;
+  }
+
+  /// Checked before any cell is formed, since a million cells take gigabytes and a minute.
+  void check_size() const {
+    double points = 1;
+    for (const Axis& axis : spec_.axes) points *= static_cast<double>(axis.values.size());
+    for (const Include& include : spec_.includes) {
+      double more = 1;
+      for (const Condition& each : include.point) more *= static_cast<double>(each.any_of.size());
+      points += more;
+    }
+    const double cells = points * static_cast<double>(spec_.repeat.n);
+    if (cells <= static_cast<double>(kMostCells)) return;
+    std::array<char, 32> count{};
+    std::snprintf(count.data(), count.size(), cells < 1e15 ? "%.0f" : "%.3g", cells);
+    throw SpecError(spec_.path + ": the axes span " + count.data() + " cells" +
+                    (spec_.repeat.n > 1 ? " with their repeats" : "") +
+                    "; allowed: " + std::to_string(kMostCells));
+  }
+
+  /// Calls `action` with every combination, the last axis fastest, as long as it returns true. An
+  /// empty list stands for an axis left out.
   template <class Action>
-  void for_each_point(const Lists& lists, Action action) const;
-  bool on(const std::vector<Condition>& conditions, const Point& point) const;
-  Cell cell_at(const Point& point) const;
-  bool drop_unused(const Lists& lists, Point& point) const;
-  bool collapses(std::size_t axis, const Point& point) const;
-  Lists lists_of(const Include& include) const;
-  Cell product_cell(const Point& point) const;
-  void add_product(const Point& point);
-  void add_include(const Include& include);
-  void add_included(const Include& include, const Cell& cell);
-  void add_repeats(Cell cell);
-  void remember_all();
+  void for_each_point(const Lists& lists, Action action) const {
+    std::vector<std::size_t> digits(lists.size(), 0);
+    while (true) {
+      Point point;
+      for (std::size_t i = 0; i < lists.size(); ++i) {
+        point.push_back(lists[i]->empty() ? nullptr : &(*lists[i])[digits[i]]);
+      }
+      if (!drop_unused(lists, point) && !action(point)) return;
+      std::size_t axis = lists.size();
+      while (axis > 0 && digits[axis - 1] + 1 >= lists[axis - 1]->size()) digits[--axis] = 0;
+      if (axis == 0) return;
+      ++digits[axis - 1];
+    }
+  }
+
+  bool collapses(std::size_t at, const Point& point) const {
+    const std::string& axis = spec_.axes[at].name;
+    const Scope scope = rules_.scope(axis);
+    if (scope == Scope::all_cells || rules_.counts(cell_at(point).params, axis)) return false;
+    const auto tells_apart = [&](const auto& block) {
+      std::vector<Condition> others = block.when;
+      const auto removed =
+          std::erase_if(others, [&](const Condition& each) { return each.axis == axis; });
+      return removed > 0 && on(others, point);
+    };
+    return scope == Scope::some_cells || (std::ranges::none_of(spec_.excludes, tells_apart) &&
+                                          std::ranges::none_of(spec_.overrides, tells_apart));
+  }
+
+  /// Removes axes that do not count from a point. True when an earlier point is then equal to it.
+  bool drop_unused(const Lists& lists, Point& point) const {
+    bool is_repeated = false;
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      if (point[i] == nullptr || !collapses(i, point)) continue;
+      is_repeated = is_repeated || point[i] != lists[i]->data();
+      point[i] = nullptr;
+    }
+    return is_repeated;
+  }
+
+  bool on(const std::vector<Condition>& conditions, const Point& point) const {
+    return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& condition) {
+      const Param* found = point[position_of(condition.axis)];
+      return found != nullptr &&
+             std::any_of(condition.any_of.begin(), condition.any_of.end(),
+                         [&](const Param& each) { return same_value(each.value, found->value); });
+    });
+  }
+
+  Cell cell_at(const Point& point) const {
+    Cell cell;
+    cell.params = spec_.base;
+    for (std::size_t i = 0; i < point.size(); ++i) {
+      if (point[i] == nullptr) continue;
+      cell.params[spec_.axes[i].name] = *point[i];
+      cell.axes.emplace_back(spec_.axes[i].name, point[i]->value);
+    }
+    for (const Override& override : spec_.overrides) {
+      if (!on(override.when, point)) continue;
+      for (const auto& [key, param] : override.set) cell.params[key] = param;
+    }
+    return cell;
+  }
+
+  void add_repeats(Cell cell) {
+    for (int repeat = 0; repeat < spec_.repeat.n; ++repeat) {
+      cell.index = static_cast<int>(cells_.size());
+      cell.repeat = repeat;
+      cell.seed = spec_.repeat.seed + repeat;
+      cells_.push_back(cell);
+    }
+  }
+
+  /// The cell of a point, with the seed of its first repeat.
+  Cell product_cell(const Point& point) const {
+    Cell cell = cell_at(point);
+    cell.seed = spec_.repeat.seed;
+    for (const Exclude& exclude : spec_.excludes) {
+      if (!on(exclude.when, point)) continue;
+      cell.status = CellStatus::excluded;
+      cell.reason = exclude.reason;
+      break;
+    }
+    return cell;
+  }
+
+  void remember_all() {
+    for (const Cell& cell : cells_) {
+      if (cell.repeat == 0)
+        known_.emplace(canonical_json(cell.params), static_cast<std::size_t>(cell.index));
+    }
+  }
+
+  Lists lists_of(const Include& include) const {
+    static const std::vector<Param> kLeftOut;
+    Lists lists(spec_.axes.size(), &kLeftOut);
+    for (const Condition& each : include.point) lists[position_of(each.axis)] = &each.any_of;
+    return lists;
+  }
+
+  void add_include(const Include& include) {
+    const Lists lists = lists_of(include);
+    for_each_point(lists, [&](const Point& point) {
+      Cell cell = cell_at(point);
+      for (std::size_t i = 0; i < point.size(); ++i) {
+        const std::string& axis = spec_.axes[i].name;
+        if (point[i] == nullptr &&
+            (rules_.scope(axis) == Scope::all_cells || rules_.counts(cell.params, axis)))
+          fail_at(include.where, "[[include]] must give every axis; " + axis + " is missing");
+      }
+      for (const auto& [key, param] : include.set) cell.params[key] = param;
+      add_included(include, cell);
+      return true;
+    });
+  }
+
+  /// An include that names an excluded cell plans it after all; one that names a planned cell is an
+  /// error.
+  void add_included(const Include& include, const Cell& cell) {
+    const auto [known, added] = known_.emplace(canonical_json(cell.params), cells_.size());
+    if (added) return add_repeats(cell);
+    for (std::size_t i = known->second;
+         i < known->second + static_cast<std::size_t>(spec_.repeat.n); ++i) {
+      if (cells_[i].status == CellStatus::planned) {
+        fail_at(include.where,
+                "[[include]] repeats cell " + std::to_string(i) + ": " + to_text(cells_[i].axes));
+      }
+      cells_[i].status = CellStatus::planned;
+      cells_[i].reason.clear();
+    }
+  }
 
   const SweepSpec& spec_;
   const KeyRules& rules_;
   std::vector<Cell> cells_;
   std::map<std::string, std::size_t> known_;  // canonical parameters -> repeat 0 of the cell
 };
-
-std::size_t Expansion::position_of(std::string_view name) const {
-  const Axis* axis = spec_.find_axis(name);
-  return axis == nullptr ? spec_.axes.size() : static_cast<std::size_t>(axis - spec_.axes.data());
-}
-
-Expansion::Lists Expansion::lists_of_axes() const {
-  Lists lists;
-  for (const Axis& axis : spec_.axes) lists.push_back(&axis.values);
-  return lists;
-}
-
-/// Checked before any cell is formed, since a million cells take gigabytes and a minute.
-void Expansion::check_size() const {
-  double points = 1;
-  for (const Axis& axis : spec_.axes) points *= static_cast<double>(axis.values.size());
-  for (const Include& include : spec_.includes) {
-    double more = 1;
-    for (const Condition& each : include.point) more *= static_cast<double>(each.any_of.size());
-    points += more;
-  }
-  const double cells = points * static_cast<double>(spec_.repeat.n);
-  if (cells <= static_cast<double>(kMostCells)) return;
-  std::array<char, 32> count{};
-  std::snprintf(count.data(), count.size(), cells < 1e15 ? "%.0f" : "%.3g", cells);
-  throw SpecError(spec_.path + ": the axes span " + count.data() + " cells" +
-                  (spec_.repeat.n > 1 ? " with their repeats" : "") +
-                  "; allowed: " + std::to_string(kMostCells));
-}
-
-/// Calls `action` with every combination, the last axis fastest, as long as it returns true. An
-/// empty list stands for an axis left out.
-template <class Action>
-void Expansion::for_each_point(const Lists& lists, Action action) const {
-  std::vector<std::size_t> digits(lists.size(), 0);
-  while (true) {
-    Point point;
-    for (std::size_t i = 0; i < lists.size(); ++i) {
-      point.push_back(lists[i]->empty() ? nullptr : &(*lists[i])[digits[i]]);
-    }
-    if (!drop_unused(lists, point) && !action(point)) return;
-    std::size_t axis = lists.size();
-    while (axis > 0 && digits[axis - 1] + 1 >= lists[axis - 1]->size()) digits[--axis] = 0;
-    if (axis == 0) return;
-    ++digits[axis - 1];
-  }
-}
-
-bool Expansion::collapses(std::size_t at, const Point& point) const {
-  const std::string& axis = spec_.axes[at].name;
-  const Scope scope = rules_.scope(axis);
-  if (scope == Scope::all_cells || rules_.counts(cell_at(point).params, axis)) return false;
-  const auto tells_apart = [&](const auto& block) {
-    std::vector<Condition> others = block.when;
-    const auto removed =
-        std::erase_if(others, [&](const Condition& each) { return each.axis == axis; });
-    return removed > 0 && on(others, point);
-  };
-  return scope == Scope::some_cells || (std::ranges::none_of(spec_.excludes, tells_apart) &&
-                                        std::ranges::none_of(spec_.overrides, tells_apart));
-}
-
-/// Removes axes that do not count from a point. True when an earlier point is then equal to it.
-bool Expansion::drop_unused(const Lists& lists, Point& point) const {
-  bool is_repeated = false;
-  for (std::size_t i = 0; i < point.size(); ++i) {
-    if (point[i] == nullptr || !collapses(i, point)) continue;
-    is_repeated = is_repeated || point[i] != lists[i]->data();
-    point[i] = nullptr;
-  }
-  return is_repeated;
-}
-
-bool Expansion::on(const std::vector<Condition>& conditions, const Point& point) const {
-  return std::all_of(conditions.begin(), conditions.end(), [&](const Condition& condition) {
-    const Param* found = point[position_of(condition.axis)];
-    return found != nullptr &&
-           std::any_of(condition.any_of.begin(), condition.any_of.end(),
-                       [&](const Param& each) { return same_value(each.value, found->value); });
-  });
-}
-
-Cell Expansion::cell_at(const Point& point) const {
-  Cell cell;
-  cell.params = spec_.base;
-  for (std::size_t i = 0; i < point.size(); ++i) {
-    if (point[i] == nullptr) continue;
-    cell.params[spec_.axes[i].name] = *point[i];
-    cell.axes.emplace_back(spec_.axes[i].name, point[i]->value);
-  }
-  for (const Override& override : spec_.overrides) {
-    if (!on(override.when, point)) continue;
-    for (const auto& [key, param] : override.set) cell.params[key] = param;
-  }
-  return cell;
-}
-
-void Expansion::add_repeats(Cell cell) {
-  for (int repeat = 0; repeat < spec_.repeat.n; ++repeat) {
-    cell.index = static_cast<int>(cells_.size());
-    cell.repeat = repeat;
-    cell.seed = spec_.repeat.seed + repeat;
-    cells_.push_back(cell);
-  }
-}
-
-/// The cell of a point, with the seed of its first repeat.
-Cell Expansion::product_cell(const Point& point) const {
-  Cell cell = cell_at(point);
-  cell.seed = spec_.repeat.seed;
-  for (const Exclude& exclude : spec_.excludes) {
-    if (!on(exclude.when, point)) continue;
-    cell.status = CellStatus::excluded;
-    cell.reason = exclude.reason;
-    break;
-  }
-  return cell;
-}
-
-void Expansion::add_product(const Point& point) { add_repeats(product_cell(point)); }
-
-void Expansion::remember_all() {
-  for (const Cell& cell : cells_) {
-    if (cell.repeat == 0)
-      known_.emplace(canonical_json(cell.params), static_cast<std::size_t>(cell.index));
-  }
-}
-
-Expansion::Lists Expansion::lists_of(const Include& include) const {
-  static const std::vector<Param> kLeftOut;
-  Lists lists(spec_.axes.size(), &kLeftOut);
-  for (const Condition& each : include.point) lists[position_of(each.axis)] = &each.any_of;
-  return lists;
-}
-
-void Expansion::add_include(const Include& include) {
-  const Lists lists = lists_of(include);
-  for_each_point(lists, [&](const Point& point) {
-    Cell cell = cell_at(point);
-    for (std::size_t i = 0; i < point.size(); ++i) {
-      const std::string& axis = spec_.axes[i].name;
-      if (point[i] == nullptr &&
-          (rules_.scope(axis) == Scope::all_cells || rules_.counts(cell.params, axis)))
-        fail_at(include.where, "[[include]] must give every axis; " + axis + " is missing");
-    }
-    for (const auto& [key, param] : include.set) cell.params[key] = param;
-    add_included(include, cell);
-    return true;
-  });
-}
-
-/// An include that names an excluded cell plans it after all; one that names a planned cell is an
-/// error.
-void Expansion::add_included(const Include& include, const Cell& cell) {
-  const auto [known, added] = known_.emplace(canonical_json(cell.params), cells_.size());
-  if (added) return add_repeats(cell);
-  for (std::size_t i = known->second; i < known->second + static_cast<std::size_t>(spec_.repeat.n);
-       ++i) {
-    if (cells_[i].status == CellStatus::planned) {
-      fail_at(include.where,
-              "[[include]] repeats cell " + std::to_string(i) + ": " + to_text(cells_[i].axes));
-    }
-    cells_[i].status = CellStatus::planned;
-    cells_[i].reason.clear();
-  }
-}
 
 }  // namespace
 

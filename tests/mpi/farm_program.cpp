@@ -149,12 +149,12 @@ int play_part(const Wish& wish) {
   int size = 1;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size == 1) return drive_and_report(nullptr, wish);
-  worker::MpiChannel channel;
-  if (channel.place().rank == 0) return drive_and_report(&channel, wish);
+  const auto channel = worker::join_world();
+  if (channel->place().rank == 0) return drive_and_report(channel.get(), wish);
   driver::ignore_drain_signals();
   engine::WallClock clock;
   const worker::Hello hello{.host = "here", .pid = static_cast<int>(getpid()), .backend = "sim"};
-  run_worker(channel, clock, hello, cell_of(wish));
+  run_worker(*channel, clock, hello, cell_of(wish));
   return 0;
 }
 

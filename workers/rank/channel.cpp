@@ -98,42 +98,135 @@ WorldPlace place_in(MPI_Comm world) {
   return place;
 }
 
-}  // namespace
-
-MpiSession::MpiSession(bool on_one_host) {
-  if (on_one_host) ::setenv("OMPI_MCA_pml", "ob1", 0);  // unless mpirun or the user named one
-  int provided = 0;
-  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
-      provided < MPI_THREAD_FUNNELED)
-    throw std::runtime_error("MPI cannot be initialized with MPI_THREAD_FUNNELED");
-}
-
-MpiSession::~MpiSession() { MPI_Finalize(); }
-
-class MpiChannel::Impl {
+/// Every process of the job.
+class World final : public MpiChannel {
  public:
-  explicit Impl(std::size_t piece_bytes)
+  explicit World(std::size_t piece_bytes)
       : world_(world_copy()), place_(place_in(world_.get())), piece_bytes_(piece_bytes) {
     check(MPI_Comm_set_errhandler(world_.get(), MPI_ERRORS_RETURN), -1, "MPI_Comm_set_errhandler");
   }
-  ~Impl() {
+  ~World() override {
     for (auto* transfers : {&sends_, &receives_})
       for (Transfer& left : *transfers) give_up(left);
   }
+  World(const World&) = delete;
+  World& operator=(const World&) = delete;
 
-  const WorldPlace& place() const { return place_; }
-  void send(int to, const Message& message);
-  std::optional<Received> poll();
-  void wait(Nanos longest);
-  bool flush(Nanos longest);
+  const WorldPlace& place() const override { return place_; }
+  void send(int to, const Message& message) override {
+    std::string frame = encode(message);
+    const int tag = tag_of(message);
+    if (frame.size() <= piece_bytes_) return send_piece(to, tag, std::move(frame));
+    for (std::size_t at = 0; at < frame.size(); at += piece_bytes_)
+      send_piece(to, tag, frame.substr(at, piece_bytes_));
+  }
+
+  std::optional<Received> poll() override {
+    if (ready_.empty()) {
+      end_sends();
+      begin_receives();
+      end_receives();
+    }
+    if (ready_.empty()) return std::nullopt;
+    sleep_ = kShortestSleep;
+    Received first = std::move(ready_.front());
+    ready_.pop_front();
+    return first;
+  }
+
+  void wait(Nanos longest) override {
+    if (!ready_.empty()) return;
+    if (!sends_.empty() || !receives_.empty()) {
+      sleep_for(std::min(longest, transfer_sleep_));
+      transfer_sleep_ = std::min(2 * transfer_sleep_, kLongestTransferSleep);
+      return;
+    }
+    transfer_sleep_ = kTransferSleep;
+    sleep_for(std::min(longest, sleep_));
+    sleep_ = std::min(sleep_ + sleep_ / 8, kLongestSleep);  // at most a ninth of the whole wait
+  }
+
+  bool flush(Nanos longest) override {
+    for (Nanos slept{0}; slept < longest; slept += kTransferSleep) {
+      end_sends();
+      if (sends_.empty()) return true;
+      begin_receives();  // lets two ends that flush large messages to each other both progress
+      end_receives();
+      sleep_for(kTransferSleep);
+    }
+    return sends_.empty();
+  }
 
  private:
-  static void give_up(Transfer& left);
-  void send_piece(int to, int tag, std::string bytes);
-  void end_sends();
-  void begin_receives();
-  void end_receives();
-  void take(const Transfer& piece);
+  static void give_up(Transfer& left) {
+    // MPI may still access the bytes of a transfer without a matching call of the peer: leaks them
+    // so that they live until the process ends.
+    if (left.request == MPI_REQUEST_NULL) return;
+    MPI_Request_free(&left.request);
+    static_cast<void>(new std::string(std::move(left.bytes)));
+  }
+
+  void send_piece(int to, int tag, std::string bytes) {
+    Transfer& piece = sends_.emplace_back(Transfer{to, tag, std::move(bytes)});
+    check(MPI_Isend(piece.bytes.data(), static_cast<int>(piece.bytes.size()), MPI_BYTE, to, tag,
+                    world_.get(), &piece.request),
+          to, "MPI_Isend");
+    end_sends();
+  }
+
+  void end_sends() {
+    const auto ended =
+        sends_.remove_if([](Transfer& piece) { return piece.ended("MPI_Test of a send"); });
+    if (ended > 0) transfer_sleep_ = kTransferSleep;
+  }
+
+  void begin_receives() {
+    // A probe that finds nothing still makes progress, and the next one finds what that brings in.
+    for (int empty_probes = 0; empty_probes < kProbes;) {
+      int found = 0;
+      MPI_Message matched = MPI_MESSAGE_NULL;
+      MPI_Status status;
+      check(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, world_.get(), &found, &matched, &status), -1,
+            "MPI_Improbe");
+      if (found == 0) {
+        ++empty_probes;
+        continue;
+      }
+      int size = 0;
+      check(MPI_Get_count(&status, MPI_BYTE, &size), status.MPI_SOURCE, "MPI_Get_count");
+      Transfer& piece = receives_.emplace_back(Transfer{
+          status.MPI_SOURCE, status.MPI_TAG, std::string(static_cast<std::size_t>(size), '\0')});
+      check(MPI_Imrecv(piece.bytes.data(), size, MPI_BYTE, &matched, &piece.request), piece.peer,
+            "MPI_Imrecv");
+    }
+  }
+
+  void end_receives() {
+    std::vector<int> waiting;  // peers with an earlier piece in flight; pieces stay in order
+    for (auto piece = receives_.begin(); piece != receives_.end();) {
+      const bool blocked = std::find(waiting.begin(), waiting.end(), piece->peer) != waiting.end();
+      if (!blocked && piece->ended("MPI_Test of a receive")) {
+        take(*piece);
+        transfer_sleep_ = kTransferSleep;
+        piece = receives_.erase(piece);
+      } else {
+        waiting.push_back(piece->peer);
+        ++piece;
+      }
+    }
+  }
+
+  void take(const Transfer& piece) {
+    FrameReader& reader = frames_[piece.peer];
+    reader.feed(piece.bytes);
+    while (std::optional<Message> message = reader.next()) {
+      if (tag_of(*message) != piece.tag)
+        throw ProtocolError("rank " + std::to_string(piece.peer) + " sent a message of kind " +
+                            std::to_string(tag_of(*message)) + " with tag " +
+                            std::to_string(piece.tag));
+      ready_.push_back({piece.peer, std::move(*message)});
+    }
+  }
 
   Comm world_;
   WorldPlace place_;
@@ -146,128 +239,23 @@ class MpiChannel::Impl {
   Nanos transfer_sleep_ = kTransferSleep;
 };
 
-void MpiChannel::Impl::give_up(Transfer& left) {
-  // MPI may still access the bytes of a transfer without a matching call of the peer: leaks them so
-  // that they live until the process ends.
-  if (left.request == MPI_REQUEST_NULL) return;
-  MPI_Request_free(&left.request);
-  static_cast<void>(new std::string(std::move(left.bytes)));
+}  // namespace
+
+MpiSession::MpiSession(bool on_one_host) {
+  if (on_one_host) ::setenv("OMPI_MCA_pml", "ob1", 0);  // unless mpirun or the user named one
+  int provided = 0;
+  if (MPI_Init_thread(nullptr, nullptr, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS ||
+      provided < MPI_THREAD_FUNNELED)
+    throw std::runtime_error("MPI cannot be initialized with MPI_THREAD_FUNNELED");
 }
 
-void MpiChannel::Impl::send(int to, const Message& message) {
-  std::string frame = encode(message);
-  const int tag = tag_of(message);
-  if (frame.size() <= piece_bytes_) return send_piece(to, tag, std::move(frame));
-  for (std::size_t at = 0; at < frame.size(); at += piece_bytes_)
-    send_piece(to, tag, frame.substr(at, piece_bytes_));
+MpiSession::~MpiSession() { MPI_Finalize(); }
+
+std::unique_ptr<MpiChannel> join_world(std::size_t piece_bytes) {
+  return std::make_unique<World>(piece_bytes);
 }
 
-void MpiChannel::Impl::send_piece(int to, int tag, std::string bytes) {
-  Transfer& piece = sends_.emplace_back(Transfer{to, tag, std::move(bytes)});
-  check(MPI_Isend(piece.bytes.data(), static_cast<int>(piece.bytes.size()), MPI_BYTE, to, tag,
-                  world_.get(), &piece.request),
-        to, "MPI_Isend");
-  end_sends();
-}
-
-void MpiChannel::Impl::end_sends() {
-  const auto ended =
-      sends_.remove_if([](Transfer& piece) { return piece.ended("MPI_Test of a send"); });
-  if (ended > 0) transfer_sleep_ = kTransferSleep;
-}
-
-void MpiChannel::Impl::begin_receives() {
-  // A probe that finds nothing still makes progress, and the next one finds what that brings in.
-  for (int empty_probes = 0; empty_probes < kProbes;) {
-    int found = 0;
-    MPI_Message matched = MPI_MESSAGE_NULL;
-    MPI_Status status;
-    check(MPI_Improbe(MPI_ANY_SOURCE, MPI_ANY_TAG, world_.get(), &found, &matched, &status), -1,
-          "MPI_Improbe");
-    if (found == 0) {
-      ++empty_probes;
-      continue;
-    }
-    int size = 0;
-    check(MPI_Get_count(&status, MPI_BYTE, &size), status.MPI_SOURCE, "MPI_Get_count");
-    Transfer& piece = receives_.emplace_back(Transfer{
-        status.MPI_SOURCE, status.MPI_TAG, std::string(static_cast<std::size_t>(size), '\0')});
-    check(MPI_Imrecv(piece.bytes.data(), size, MPI_BYTE, &matched, &piece.request), piece.peer,
-          "MPI_Imrecv");
-  }
-}
-
-void MpiChannel::Impl::end_receives() {
-  std::vector<int> waiting;  // peers with an earlier piece in flight; pieces stay in order
-  for (auto piece = receives_.begin(); piece != receives_.end();) {
-    const bool blocked = std::find(waiting.begin(), waiting.end(), piece->peer) != waiting.end();
-    if (!blocked && piece->ended("MPI_Test of a receive")) {
-      take(*piece);
-      transfer_sleep_ = kTransferSleep;
-      piece = receives_.erase(piece);
-    } else {
-      waiting.push_back(piece->peer);
-      ++piece;
-    }
-  }
-}
-
-void MpiChannel::Impl::take(const Transfer& piece) {
-  FrameReader& reader = frames_[piece.peer];
-  reader.feed(piece.bytes);
-  while (std::optional<Message> message = reader.next()) {
-    if (tag_of(*message) != piece.tag)
-      throw ProtocolError("rank " + std::to_string(piece.peer) + " sent a message of kind " +
-                          std::to_string(tag_of(*message)) + " with tag " +
-                          std::to_string(piece.tag));
-    ready_.push_back({piece.peer, std::move(*message)});
-  }
-}
-
-std::optional<Received> MpiChannel::Impl::poll() {
-  if (ready_.empty()) {
-    end_sends();
-    begin_receives();
-    end_receives();
-  }
-  if (ready_.empty()) return std::nullopt;
-  sleep_ = kShortestSleep;
-  Received first = std::move(ready_.front());
-  ready_.pop_front();
-  return first;
-}
-
-void MpiChannel::Impl::wait(Nanos longest) {
-  if (!ready_.empty()) return;
-  if (!sends_.empty() || !receives_.empty()) {
-    sleep_for(std::min(longest, transfer_sleep_));
-    transfer_sleep_ = std::min(2 * transfer_sleep_, kLongestTransferSleep);
-    return;
-  }
-  transfer_sleep_ = kTransferSleep;
-  sleep_for(std::min(longest, sleep_));
-  sleep_ = std::min(sleep_ + sleep_ / 8, kLongestSleep);  // at most a ninth of the whole wait
-}
-
-bool MpiChannel::Impl::flush(Nanos longest) {
-  for (Nanos slept{0}; slept < longest; slept += kTransferSleep) {
-    end_sends();
-    if (sends_.empty()) return true;
-    begin_receives();  // lets two ends that flush large messages to each other both progress
-    end_receives();
-    sleep_for(kTransferSleep);
-  }
-  return sends_.empty();
-}
-
-MpiChannel::MpiChannel(std::size_t piece_bytes) : impl_(std::make_unique<Impl>(piece_bytes)) {}
-MpiChannel::~MpiChannel() = default;
-const WorldPlace& MpiChannel::place() const { return impl_->place(); }
-void MpiChannel::send(int to, const Message& message) { impl_->send(to, message); }
-std::optional<Received> MpiChannel::poll() { return impl_->poll(); }
-void MpiChannel::wait(Nanos longest) { impl_->wait(longest); }
-bool MpiChannel::flush(Nanos longest) { return impl_->flush(longest); }
-void MpiChannel::abort(int exit_code) {
+void abort_job(int exit_code) {
   MPI_Abort(MPI_COMM_WORLD, exit_code);
   std::_Exit(exit_code);
 }

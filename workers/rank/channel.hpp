@@ -64,33 +64,21 @@ struct WorldPlace {
   int local_worker = 0;  // index among the workers (all but rank 0) of its node; rank 0: -1
 };
 
-/// The channel between the ranks of an MPI job. MPI must be initialized, and the channel must be
-/// used by the thread that initialized it and destroyed before MPI_Finalize. Construction is
-/// collective. Afterwards everything is point to point and never blocks on a peer, so a dead peer
-/// harms no other.
+/// The channel between the ranks of an MPI job.
+class MpiChannel : public Channel {
+ public:
+  virtual const WorldPlace& place() const = 0;
+};
+
+/// Opens it. MPI must be initialized, and the channel must be used by the thread that initialized
+/// it and destroyed before MPI_Finalize. This is collective. Afterwards everything is point to
+/// point and never blocks on a peer, so a dead peer harms no other.
 ///
 /// A message is sent in pieces of at most `piece_bytes` (MPI counts are int), all with the tag of
 /// its kind. Between messages the channel sleeps for 1 ms, doubling to 50 ms.
-class MpiChannel final : public Channel {
- public:
-  static constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
+std::unique_ptr<MpiChannel> join_world(std::size_t piece_bytes = std::size_t{16} << 20);
 
-  explicit MpiChannel(std::size_t piece_bytes = kPieceBytes);
-  ~MpiChannel() override;
-  MpiChannel(const MpiChannel&) = delete;
-  MpiChannel& operator=(const MpiChannel&) = delete;
-
-  const WorldPlace& place() const;
-  void send(int to, const Message& message) override;
-  std::optional<Received> poll() override;
-  void wait(engine::Nanos longest) override;
-  bool flush(engine::Nanos longest) override;
-  /// Ends every process of the job, including hung or stopped ones, with this exit code of the job.
-  [[noreturn]] void abort(int exit_code);
-
- private:
-  class Impl;  // keeps mpi.h out of this header
-  std::unique_ptr<Impl> impl_;
-};
+/// Ends every process of the MPI job, including hung or stopped ones, with this exit code.
+[[noreturn]] void abort_job(int exit_code);
 
 }  // namespace worker

@@ -74,23 +74,110 @@ struct kvsweep_decider {
     pins.expire(now);
     order->begin_step(now, kv.prefix_cache());
   }
-  void arrive(const kvsweep_turn& turn, std::uint32_t root);
+  void arrive(const kvsweep_turn& turn, std::uint32_t root) {
+    Turn& added = turns[turn.id];
+    added.prompt.resize(static_cast<std::size_t>(turn.prompt_tokens));
+    Request& request = added.request;
+    request.id = RequestId{static_cast<std::uint32_t>(turn.id)};
+    const bool stray = turn.number == KVSWEEP_STRAY;
+    request.spec.job = JobId{turn.job};
+    if (stray || root != turn.job) request.spec.subagent_of = JobId{root};
+    request.spec.turn = stray ? 0 : turn.number;
+    request.spec.last_turn = turn.last != 0;
+    request.spec.tool = engine::ToolId{turn.tool};
+    request.spec.priority = turn.priority;
+    request.spec.arrival = request.last_seen = Nanos{turn.arrival_ns};
+    request.spec.job_arrival = Nanos{turn.job_arrival_ns};
+    request.spec.max_tokens = turn.max_output_tokens;
+    request.spec.prompt = added.prompt;
+    request.spec.computed_by_earlier_turns = request.computed_before = turn.earlier_tokens;
+    order->push(request);
+    pins.on_arrival(request);
+  }
   std::int64_t front() const {
     const Request* next = order->front();
     return next == nullptr ? -1 : std::int64_t{index(next->id)};
   }
-  void take(std::uint64_t id);
-  void give_back(const kvsweep_turn& turn, bool preempted);
-  void end(const kvsweep_turn& turn, int blocks, bool aborted, Nanos now);
-  void rank_victims(const kvsweep_turn* given, int count, std::uint64_t* ids);
-  int take_changes(kvsweep_pin_change* out, int capacity);
+  void take(std::uint64_t id) {
+    Request& request = request_of(id);
+    order->remove(request);
+    pins.on_admitted(request);
+    running.push_back(request);
+    request.status = RequestStatus::running;
+  }
+  void give_back(const kvsweep_turn& turn, bool preempted) {
+    Request& request = updated(turn);
+    running.remove(request);
+    if (preempted) ++request.num_preemptions;
+    request.status =
+        request.num_preemptions > 0 ? RequestStatus::preempted : RequestStatus::waiting;
+    if (preempted)
+      order->push_preempted(request);
+    else
+      order->put_back(request);
+    pins.on_preempted(request);
+  }
+  void end(const kvsweep_turn& turn, int blocks, bool aborted, Nanos now) {
+    Request& request = updated(turn);
+    const bool waits = request.waits();
+    if (aborted) pins.on_aborted(request);
+    if (waits)
+      order->remove(request);
+    else
+      running.remove(request);
+    if (!aborted) {
+      if (waits) pins.on_ended_waiting(request);
+      if (blocks <= kv.num_free()) kv.extend(request, blocks);
+      request.status = RequestStatus::finished;
+      pins.on_turn_finish(request, now);
+    }
+    request.status = aborted ? RequestStatus::aborted : RequestStatus::finished;
+    order->on_turn_end(request, now);
+    turns.erase(turn.id);
+  }
+  void rank_victims(const kvsweep_turn* given, int count, std::uint64_t* ids) {
+    std::vector<Request*> all;
+    while (Request* first = running.front()) {
+      all.push_back(first);
+      running.remove(*first);
+    }
+    for (int i = 0; i < count; ++i) running.push_back(updated(given[i]));
+    for (int i = 0; i < count; ++i) {
+      Request& victim = order->choose_victim(running);
+      ids[i] = index(victim.id);
+      running.remove(victim);
+    }
+    for (Request* request : all) running.push_back(*request);
+  }
+  int take_changes(kvsweep_pin_change* out, int capacity) {
+    for (const engine::KvEvent& event : pins.events())
+      if (event.kind == engine::KvEventKind::pin || event.kind == engine::KvEventKind::unpin)
+        changes.push_back(
+            {index(event.job), event.kind == engine::KvEventKind::pin ? event.blocks : 0});
+    pins.events().clear();
+    const auto moved = std::min(changes.size(), static_cast<std::size_t>(capacity));
+    std::copy_n(changes.begin(), moved, out);
+    changes.erase(changes.begin(), changes.begin() + static_cast<std::ptrdiff_t>(moved));
+    return static_cast<int>(moved);
+  }
 
   struct Turn {
     Request request;
     std::vector<engine::TokenId> prompt;  // only its length counts
   };
-  Request& request_of(std::uint64_t id);
-  Request& updated(const kvsweep_turn& turn);
+  Request& request_of(std::uint64_t id) {
+    const auto found = turns.find(id);
+    if (found == turns.end())
+      throw engine::InputError("the scheduler has no turn " + std::to_string(id));
+    return found->second.request;
+  }
+  /// The turn with the tokens that it has by now.
+  Request& updated(const kvsweep_turn& turn) {
+    Request& request = request_of(turn.id);
+    request.outputs.resize(static_cast<std::size_t>(turn.output_tokens));
+    request.num_computed_tokens = turn.computed_tokens;
+    return request;
+  }
 
   std::string message;
   PolicyConfig policy;
@@ -102,108 +189,6 @@ struct kvsweep_decider {
   std::unordered_map<std::uint64_t, Turn> turns;
   std::vector<kvsweep_pin_change> changes;
 };
-
-Request& kvsweep_decider::request_of(std::uint64_t id) {
-  const auto found = turns.find(id);
-  if (found == turns.end())
-    throw engine::InputError("the scheduler has no turn " + std::to_string(id));
-  return found->second.request;
-}
-
-/// The turn with the tokens that it has by now.
-Request& kvsweep_decider::updated(const kvsweep_turn& turn) {
-  Request& request = request_of(turn.id);
-  request.outputs.resize(static_cast<std::size_t>(turn.output_tokens));
-  request.num_computed_tokens = turn.computed_tokens;
-  return request;
-}
-
-void kvsweep_decider::arrive(const kvsweep_turn& turn, std::uint32_t root) {
-  Turn& added = turns[turn.id];
-  added.prompt.resize(static_cast<std::size_t>(turn.prompt_tokens));
-  Request& request = added.request;
-  request.id = RequestId{static_cast<std::uint32_t>(turn.id)};
-  const bool stray = turn.number == KVSWEEP_STRAY;
-  request.spec.job = JobId{turn.job};
-  if (stray || root != turn.job) request.spec.subagent_of = JobId{root};
-  request.spec.turn = stray ? 0 : turn.number;
-  request.spec.last_turn = turn.last != 0;
-  request.spec.tool = engine::ToolId{turn.tool};
-  request.spec.priority = turn.priority;
-  request.spec.arrival = request.last_seen = Nanos{turn.arrival_ns};
-  request.spec.job_arrival = Nanos{turn.job_arrival_ns};
-  request.spec.max_tokens = turn.max_output_tokens;
-  request.spec.prompt = added.prompt;
-  request.spec.computed_by_earlier_turns = request.computed_before = turn.earlier_tokens;
-  order->push(request);
-  pins.on_arrival(request);
-}
-
-void kvsweep_decider::take(std::uint64_t id) {
-  Request& request = request_of(id);
-  order->remove(request);
-  pins.on_admitted(request);
-  running.push_back(request);
-  request.status = RequestStatus::running;
-}
-
-void kvsweep_decider::give_back(const kvsweep_turn& turn, bool preempted) {
-  Request& request = updated(turn);
-  running.remove(request);
-  if (preempted) ++request.num_preemptions;
-  request.status = request.num_preemptions > 0 ? RequestStatus::preempted : RequestStatus::waiting;
-  if (preempted)
-    order->push_preempted(request);
-  else
-    order->put_back(request);
-  pins.on_preempted(request);
-}
-
-void kvsweep_decider::end(const kvsweep_turn& turn, int blocks, bool aborted, Nanos now) {
-  Request& request = updated(turn);
-  const bool waits = request.waits();
-  if (aborted) pins.on_aborted(request);
-  if (waits)
-    order->remove(request);
-  else
-    running.remove(request);
-  if (!aborted) {
-    if (waits) pins.on_ended_waiting(request);
-    if (blocks <= kv.num_free()) kv.extend(request, blocks);
-    request.status = RequestStatus::finished;
-    pins.on_turn_finish(request, now);
-  }
-  request.status = aborted ? RequestStatus::aborted : RequestStatus::finished;
-  order->on_turn_end(request, now);
-  turns.erase(turn.id);
-}
-
-void kvsweep_decider::rank_victims(const kvsweep_turn* given, int count, std::uint64_t* ids) {
-  std::vector<Request*> all;
-  while (Request* first = running.front()) {
-    all.push_back(first);
-    running.remove(*first);
-  }
-  for (int i = 0; i < count; ++i) running.push_back(updated(given[i]));
-  for (int i = 0; i < count; ++i) {
-    Request& victim = order->choose_victim(running);
-    ids[i] = index(victim.id);
-    running.remove(victim);
-  }
-  for (Request* request : all) running.push_back(*request);
-}
-
-int kvsweep_decider::take_changes(kvsweep_pin_change* out, int capacity) {
-  for (const engine::KvEvent& event : pins.events())
-    if (event.kind == engine::KvEventKind::pin || event.kind == engine::KvEventKind::unpin)
-      changes.push_back(
-          {index(event.job), event.kind == engine::KvEventKind::pin ? event.blocks : 0});
-  pins.events().clear();
-  const auto moved = std::min(changes.size(), static_cast<std::size_t>(capacity));
-  std::copy_n(changes.begin(), moved, out);
-  changes.erase(changes.begin(), changes.begin() + static_cast<std::ptrdiff_t>(moved));
-  return static_cast<int>(moved);
-}
 
 namespace {
 
