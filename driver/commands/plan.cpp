@@ -12,8 +12,7 @@ namespace driver {
 int plan(const Options& options) {
   worker::WorkloadCache workloads;
   const bool all_count = !options.archive && !options.cell;  // none is done or left out
-  const Plan plan =
-      make_plan(options.arguments.front(), options, all_count ? with_costs(workloads) : OnBound());
+  const Plan plan = make_plan(options.arguments.front(), options, all_count ? &workloads : nullptr);
   PlanReport report =
       report_plan(plan, {options.retry_quarantined, options.node_memory_gib}, options.archive);
   simulate(report.lines, worker::detect_host().cores);

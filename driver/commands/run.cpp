@@ -40,8 +40,7 @@ Plan checked_plan(const Options& options) {
   check_device(options);
   worker::WorkloadCache workloads;
   const bool all_count = !options.resume && !options.cell;  // none is done or left out
-  Plan plan =
-      make_plan(options.arguments.front(), options, all_count ? with_costs(workloads) : OnBound());
+  Plan plan = make_plan(options.arguments.front(), options, all_count ? &workloads : nullptr);
   if (plan.backend == "cuda" && options.as_sku)
     throw UsageError("--as-sku is for sim and cpu: on cuda a worker is what its GPU is");
   if (plan.backend == "server" && options.as_sku && std::ranges::any_of(plan.cells, needs_gpu))

@@ -4,7 +4,6 @@
 #include "workers/cell/estimate.hpp"
 
 namespace driver {
-namespace {
 
 CellCost estimate(const PlannedCell& planned, const worker::ExperimentConfig& config,
                   worker::WorkloadCache& workloads) {
@@ -17,8 +16,6 @@ CellCost estimate(const PlannedCell& planned, const worker::ExperimentConfig& co
     cost.bytes[i] = worker::stored_bytes(config, expected, static_cast<sweep::RecordLevel>(i));
   return cost;
 }
-
-}  // namespace
 
 worker::ExperimentConfig modelled(const PlannedCell& planned,
                                   const worker::ExperimentConfig& config) {
@@ -44,12 +41,6 @@ CellCost cost_of(const PlannedCell& planned, worker::WorkloadCache& workloads) {
 double figure_of(const std::vector<sweep::Figure>& figures, std::string_view name) {
   const sweep::Figure* found = sweep::find_named(figures, name);
   return found == nullptr ? sweep::kNotObserved : found->value;
-}
-
-OnBound with_costs(worker::WorkloadCache& workloads) {
-  return [&workloads](PlannedCell& planned, const worker::ExperimentConfig& config) {
-    planned.cost = estimate(planned, config, workloads);
-  };
 }
 
 }  // namespace driver

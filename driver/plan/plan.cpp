@@ -8,10 +8,11 @@
 #include <unordered_map>
 #include <utility>
 
+#include "analysis/compare/config.hpp"
 #include "analysis/compare/labels.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/plan/report.hpp"
+#include "driver/plan/cost.hpp"
 #include "sweeps/definition/assignment.hpp"
 #include "sweeps/definition/canonical_json.hpp"
 #include "sweeps/definition/selection.hpp"
@@ -66,10 +67,7 @@ double host_gib(const sweep::Cell& cell, const worker::BoundCell& bound) {
     const std::int64_t bytes = config.engine.tier.host_blocks * config.bytes_per_block;
     return static_cast<double>(bytes) / 0x1p30;
   }
-  if (const auto* whole = std::get_if<std::int64_t>(&dram->second.value))
-    return static_cast<double>(*whole);
-  const auto* real = std::get_if<double>(&dram->second.value);
-  return real != nullptr ? *real : 0;
+  return analysis::number_of(dram->second.value);
 }
 
 /// Binds the cells of a plan, one after the other.
@@ -79,78 +77,71 @@ class Binder {
       : backend_(std::move(backend)), profiles_(std::move(profiles)) {}
 
   /// Everything that a cell shares with its other repeats.
-  std::shared_ptr<const BoundRepeats> bind(const sweep::Cell& cell, bool selected);
+  std::shared_ptr<const BoundRepeats> bind(const sweep::Cell& cell, bool selected) {
+    auto repeats = std::make_shared<BoundRepeats>();
+    repeats->status = cell.status;
+    repeats->reason = cell.reason;
+    repeats->backend = backend_;
+    repeats->profiles = profiles_;
+    bound_.reset();
+    if (cell.status == sweep::CellStatus::planned) bind_cell(*repeats, cell, selected);
+    std::string config =
+        bound_ ? sweep::canonical_json(bound_->identity) : bare_config(cell, backend_);
+    // A text in it has no quote without a backslash, so this can only be the member.
+    const std::string member = '"' + std::string(kSeed) + "\":";
+    repeats->seed_at = config.find(member) + member.size();
+    config.erase(repeats->seed_at, std::to_string(cell.seed).size());
+    repeats->config = sweep::SharedText(config, before_ ? &before_->config : nullptr);
+    if (bound_) keep_bound(*repeats, cell);
+    before_ = repeats;
+    return repeats;
+  }
   /// What the cell that was bound last runs as the repeat with this seed; null: it does not run.
-  const worker::ExperimentConfig* config(std::int64_t seed);
+  const worker::ExperimentConfig* config(std::int64_t seed) {
+    if (!bound_) return nullptr;
+    worker::set_arrival_seed(bound_->config, seed);
+    return &bound_->config;
+  }
 
  private:
-  void bind_cell(BoundRepeats& repeats, const sweep::Cell& cell, bool selected);
-  void keep_bound(BoundRepeats& repeats, const sweep::Cell& cell);
+  /// Binds a cell that is to run. What is wrong with an unselected one makes it infeasible, since
+  /// it concerns only runs that select it.
+  void bind_cell(BoundRepeats& repeats, const sweep::Cell& cell, bool selected) {
+    const auto cannot_run = [&repeats](const std::exception& error) {
+      repeats.status = sweep::CellStatus::infeasible;
+      repeats.reason = error.what();
+    };
+    try {
+      bound_ = worker::bind(cell.params, backend_, cell.seed, *profiles_);
+    } catch (const worker::NotBuilt& error) {
+      cannot_run(error);
+      repeats.status = sweep::CellStatus::excluded;
+    } catch (const worker::Infeasible& reason) {
+      cannot_run(reason);
+    } catch (const sweep::SpecError& error) {
+      if (selected) throw;
+      cannot_run(error);
+    }
+  }
+
+  /// What is asked of many cells, without binding them again.
+  void keep_bound(BoundRepeats& repeats, const sweep::Cell& cell) {
+    repeats.runs = true;
+    repeats.gpu = bound_->config.gpu.name;
+    repeats.policy = bound_->policy_label(cell.axes);
+    repeats.host_gib = host_gib(cell, *bound_);
+    if (bound_->config.server)
+      repeats.server = std::make_shared<const server::ServerConfig>(*bound_->config.server);
+    const bool equal = before_ && before_->counting && *before_->counting == bound_->counting;
+    repeats.counting =
+        equal ? before_->counting : std::make_shared<const std::set<std::string>>(bound_->counting);
+  }
 
   std::string backend_;
   std::shared_ptr<worker::Profiles> profiles_;
   std::optional<worker::BoundCell> bound_;
   std::shared_ptr<const BoundRepeats> before_;
 };
-
-/// Binds a cell that is to run. What is wrong with an unselected one makes it infeasible, since it
-/// concerns only runs that select it.
-void Binder::bind_cell(BoundRepeats& repeats, const sweep::Cell& cell, bool selected) {
-  const auto cannot_run = [&repeats](const std::exception& error) {
-    repeats.status = sweep::CellStatus::infeasible;
-    repeats.reason = error.what();
-  };
-  try {
-    bound_ = worker::bind(cell.params, backend_, cell.seed, *profiles_);
-  } catch (const worker::NotBuilt& error) {
-    cannot_run(error);
-    repeats.status = sweep::CellStatus::excluded;
-  } catch (const worker::Infeasible& reason) {
-    cannot_run(reason);
-  } catch (const sweep::SpecError& error) {
-    if (selected) throw;
-    cannot_run(error);
-  }
-}
-
-const worker::ExperimentConfig* Binder::config(std::int64_t seed) {
-  if (!bound_) return nullptr;
-  worker::set_arrival_seed(bound_->config, seed);
-  return &bound_->config;
-}
-
-/// What is asked of many cells, without binding them again.
-void Binder::keep_bound(BoundRepeats& repeats, const sweep::Cell& cell) {
-  repeats.runs = true;
-  repeats.gpu = bound_->config.gpu.name;
-  repeats.policy = bound_->policy_label(cell.axes);
-  repeats.host_gib = host_gib(cell, *bound_);
-  if (bound_->config.server)
-    repeats.server = std::make_shared<const server::ServerConfig>(*bound_->config.server);
-  const bool equal = before_ && before_->counting && *before_->counting == bound_->counting;
-  repeats.counting =
-      equal ? before_->counting : std::make_shared<const std::set<std::string>>(bound_->counting);
-}
-
-std::shared_ptr<const BoundRepeats> Binder::bind(const sweep::Cell& cell, bool selected) {
-  auto repeats = std::make_shared<BoundRepeats>();
-  repeats->status = cell.status;
-  repeats->reason = cell.reason;
-  repeats->backend = backend_;
-  repeats->profiles = profiles_;
-  bound_.reset();
-  if (cell.status == sweep::CellStatus::planned) bind_cell(*repeats, cell, selected);
-  std::string config =
-      bound_ ? sweep::canonical_json(bound_->identity) : bare_config(cell, backend_);
-  // A text in it has no quote without a backslash, so this can only be the member.
-  const std::string member = '"' + std::string(kSeed) + "\":";
-  repeats->seed_at = config.find(member) + member.size();
-  config.erase(repeats->seed_at, std::to_string(cell.seed).size());
-  repeats->config = sweep::SharedText(config, before_ ? &before_->config : nullptr);
-  if (bound_) keep_bound(*repeats, cell);
-  before_ = repeats;
-  return repeats;
-}
 
 /// Whether the two are repeats of one cell that the plan treats alike.
 bool are_repeats(const PlannedCell& one, const sweep::Cell& other, bool selected) {
@@ -254,7 +245,7 @@ void require_backend(const std::string& backend, const std::string& where) {
                            "built without it; --backend sim models such a sweep");
 }
 
-Plan make_plan(const std::string& path, const Options& options, const OnBound& on_bound) {
+Plan make_plan(const std::string& path, const Options& options, worker::WorkloadCache* workloads) {
   Plan plan;
   plan.spec = sweep::load_spec(path);
   for (const std::string& text : options.set)
@@ -280,9 +271,10 @@ Plan make_plan(const std::string& path, const Options& options, const OnBound& o
     const bool repeats = !plan.cells.empty() && are_repeats(plan.cells.back(), cell, selected);
     auto bound = repeats ? plan.cells.back().repeats : binder.bind(cell, selected);
     plan.cells.push_back(plan_cell(std::move(cell), selected, plan.backend, std::move(bound)));
-    if (!on_bound || !selected) continue;
-    if (const auto* config = binder.config(plan.cells.back().cell.seed))
-      on_bound(plan.cells.back(), *config);
+    PlannedCell& planned = plan.cells.back();
+    const auto* config =
+        workloads != nullptr && selected ? binder.config(planned.cell.seed) : nullptr;
+    if (config != nullptr) planned.cost = estimate(planned, *config, *workloads);
   }
   require_distinct(plan);
   if (options.cell) select_cell(plan, *options.cell);

@@ -1,6 +1,5 @@
 #pragma once
 #include <array>
-#include <functional>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -78,9 +77,9 @@ void require_backend(const std::string& backend, const std::string& where);
 
 /// Reads the sweep file, applies --set, --only and --skip, and binds every cell. Throws
 /// sweep::SpecError for what is wrong with the file or a selected cell; other cells that are wrong
-/// are infeasible. `on_bound` is called with every selected cell that runs, with what it runs.
-using OnBound = std::function<void(PlannedCell& planned, const worker::ExperimentConfig& config)>;
-Plan make_plan(const std::string& path, const Options& options, const OnBound& on_bound = {});
+/// are infeasible. With `workloads` every selected cell that runs gets its cost, while it is bound.
+Plan make_plan(const std::string& path, const Options& options,
+               worker::WorkloadCache* workloads = nullptr);
 
 /// The first selected cell that can run. Throws sweep::SpecError, which says why none can.
 const PlannedCell& first_to_run(const Plan& plan);

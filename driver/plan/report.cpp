@@ -49,7 +49,7 @@ std::string obstacle(const PlanLine& line, const PlanHistory* history, const Pla
 
 PlanLine line_of(const PlannedCell& planned, sweep::RecordLevel record, const PlanHistory* history,
                  const PlanRules& rules, worker::WorkloadCache& workloads) {
-  PlanLine line{.cell = &planned, .runs = planned.runs(), .why = "new"};
+  PlanLine line{{}, &planned, planned.runs(), "new"};
   if (!planned.runs()) {
     line.why = std::string(sweep::to_text(planned.cell.status)) + ": " + planned.cell.reason;
     return line;
@@ -64,12 +64,7 @@ PlanLine line_of(const PlannedCell& planned, sweep::RecordLevel record, const Pl
     return line;
   }
   if (history != nullptr) line.why = history->why_it_runs(planned);
-  const CellCost cost = cost_of(planned, workloads);
-  line.served_s = cost.served_s;
-  line.busy_s = cost.busy_s;
-  line.assumed = cost.assumed;
-  line.starts = cost.starts;
-  line.bytes = cost.bytes;
+  static_cast<CellCost&>(line) = cost_of(planned, workloads);
   if (const std::string why_not = obstacle(line, history, rules); !why_not.empty()) {
     line.runs = false;
     line.why = why_not;
@@ -98,12 +93,8 @@ bool has_real_tiers(const Plan& plan) { return plan.backend != "sim"; }
 
 void print_cells(const PlanReport& report, std::ostream& out) {
   analysis::Grid grid;
-  grid.columns.push_back({"cell", ""});
-  grid.columns.push_back({"key", "", false});
-  grid.columns.push_back({"runs", "", false});
-  grid.columns.push_back({"served", "s"});
-  grid.columns.push_back({"worker", "s"});
-  grid.columns.push_back({"what", "", false});
+  grid.columns = {{"cell", ""},    {"key", "", false}, {"runs", "", false},
+                  {"served", "s"}, {"worker", "s"},    {"what", "", false}};
   for (const PlanLine& line : report.lines) {
     const bool timed = line.cell->runs();
     grid.rows.push_back(
@@ -200,11 +191,8 @@ void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
   print_cells(report, out);
   out << '\n';
   analysis::Grid grid;
-  grid.columns.push_back({"gpu", "", false});
-  grid.columns.push_back({"cells", ""});
-  grid.columns.push_back({"to run", ""});
-  grid.columns.push_back({"served", "s"});
-  grid.columns.push_back({"worker", "s"});
+  grid.columns = {
+      {"gpu", "", false}, {"cells", ""}, {"to run", ""}, {"served", "s"}, {"worker", "s"}};
   if (has_real_tiers(plan)) grid.columns.push_back({"host tier", "GiB a cell"});
   for (const auto& [sku, total] : totals_by_sku(report)) {
     std::vector<std::string> row = {sku, std::to_string(total.cells), std::to_string(total.to_run),

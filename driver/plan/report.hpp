@@ -14,19 +14,14 @@ namespace driver {
 inline constexpr double kLargeArchive = 10 * 0x1p30;
 
 /// What a plan says of one cell.
-struct PlanLine {
+struct PlanLine : CellCost {
   const PlannedCell* cell = nullptr;
   bool runs = false;  // false: done already, excluded, infeasible or quarantined
-  std::string
-      why;  // "new", "done", "failed before: ...", "changed: engine.block_size 16 -> 32", ...
-  double served_s = 0;       // on the cell's clock
-  double busy_s = 0;         // of a worker
-  double host_gib = 0;       // host memory that the cell takes; a simulated tier takes none
-  bool estimated = true;     // false: as an earlier run took
-  bool simulated = false;    // the times are those of a simulation
-  std::string assumed = {};  // by the converter of its trace
-  worker::ServerStarts starts{};
-  BytesByLevel bytes{};  // that its result adds to the archive
+  /// "new", "done", "failed before: ...", "changed: engine.block_size 16 -> 32", ...
+  std::string why = {};
+  double host_gib = 0;     // host memory that the cell takes; a simulated tier takes none
+  bool estimated = true;   // false: as an earlier run took
+  bool simulated = false;  // the times are those of a simulation
 };
 
 struct PlanRules {
