@@ -10,7 +10,7 @@ namespace driver {
 namespace {
 
 void check_plain(const std::string& option, const std::optional<std::string>& word) {
-  if (!word || word->empty() || is_plain_word(*word)) return;
+  if (!word || word->empty() || sweep::is_plain_word(*word)) return;
   throw UsageError(option + " must consist of letters, digits, '.', '_' and '-', found " +
                    sweep::to_text(*word));
 }
@@ -26,27 +26,26 @@ using sweep::ParamReader;
 
 const std::string kSku = "sku.", kQos = "qos.", kFakeDevices = "fake_devices.";
 
-// What every profile has, and each of its SKUs.
-constexpr const char* kClusterKeys[] = {"cluster.account_required", "cluster.qos",
-                                        "cluster.max_hours",        "cluster.signal_lead_s",
-                                        "cluster.end_margin_s",     "cluster.staging_gib",
-                                        "cluster.modules",          "cluster.scratch",
-                                        "cluster.mpirun",           "cluster.srun",
-                                        "cluster.merge_partition"};
-constexpr const char* kSkuKeys[] = {"partition", "gres", "constraint", "gpus_per_node",
-                                    "cores_per_gpu"};
+// What every profile has; these throw where it lacks the key.
 
 int count_of(ParamReader& in, const std::string& key, int min, int max) {
+  in.require(key);
   return static_cast<int>(in.integer(key, min, min, max));
 }
 
 double number_of(ParamReader& in, const std::string& key, double min, double max) {
+  in.require(key);
   return in.number(key, min, min, max);
+}
+
+std::string text_of(ParamReader& in, const std::string& key) {
+  in.require(key);
+  return in.text(key, "");
 }
 
 /// A value for an #SBATCH line, where Slurm treats blanks, quotes, backslashes and # specially.
 std::string slurm_words(ParamReader& in, const std::string& key) {
-  const std::string text = in.text(key, "");
+  const std::string text = text_of(in, key);
   if (text.find_first_of(" \"'\\#") != std::string::npos)
     in.fail(key, "must have no blank, quote, backslash or #");
   return text;
@@ -74,25 +73,13 @@ std::set<std::string> names_under(const sweep::ParamMap& params, const std::stri
 /// Keys and values are copied into scripts unquoted, so they must be safe there.
 void check_lines(const ParamReader& in, const sweep::ParamMap& params) {
   for (const auto& [key, param] : params) {
-    if (!is_plain_word(key))
+    if (!sweep::is_plain_word(key))
       throw sweep::SpecError(sweep::to_text(param.where) + ": the key " + sweep::to_text(key) +
                              " must consist of letters, digits, '.', '_' and '-'");
     const auto* text = std::get_if<std::string>(&param.value);
     if (text != nullptr && !is_one_line(*text))
       in.fail(key, "must have no line break or other control character");
   }
-}
-
-void require_complete(const ParamReader& in, const Cluster& cluster, const fs::path& folder) {
-  for (const char* key : kClusterKeys) in.require(key);
-  const std::set<std::string> skus = names_under(cluster.params, kSku);
-  for (const std::string& sku : skus)
-    for (const char* key : kSkuKeys) in.require(kSku + sku + '.' + key);
-  for (const std::string& qos : names_under(cluster.params, kQos))
-    in.require(kQos + qos + ".max_hours");
-  if (skus.empty())
-    throw sweep::SpecError(cluster.file + ": names no GPU in a table [sku.NAME]; copy " +
-                           (folder / "generic.toml").string() + ", and change it");
 }
 
 SkuNodes read_sku(ParamReader& in, const std::string& sku) {
@@ -119,16 +106,17 @@ SkuNodes read_sku(ParamReader& in, const std::string& sku) {
 
 void read_job_keys(ParamReader& in, Cluster& cluster) {
   constexpr int kDay = 24 * 3600;
+  in.require("cluster.account_required");
   cluster.account_required = in.boolean("cluster.account_required", false);
   cluster.qos = slurm_words(in, "cluster.qos");
   cluster.max_hours = number_of(in, "cluster.max_hours", 0.01, 24 * 365);
   cluster.signal_lead_s = count_of(in, "cluster.signal_lead_s", 1, kDay);
   cluster.end_margin_s = count_of(in, "cluster.end_margin_s", 0, kDay);
   cluster.staging_gib = number_of(in, "cluster.staging_gib", 0, 1 << 20);
-  cluster.modules = in.text("cluster.modules", "");
-  cluster.scratch = in.text("cluster.scratch", "");
-  cluster.mpirun = in.text("cluster.mpirun", "");
-  cluster.srun = in.text("cluster.srun", "");
+  cluster.modules = text_of(in, "cluster.modules");
+  cluster.scratch = text_of(in, "cluster.scratch");
+  cluster.mpirun = text_of(in, "cluster.mpirun");
+  cluster.srun = text_of(in, "cluster.srun");
   cluster.merge_partition = slurm_words(in, "cluster.merge_partition");
   cluster.container = path_word(in, "cluster.container");
   cluster.server_container = path_word(in, "cluster.server_container");
@@ -195,12 +183,6 @@ fs::path cluster_file(const fs::path& folder, const std::string& name) {
 
 }  // namespace
 
-bool is_plain_word(std::string_view text) {
-  constexpr std::string_view kAllowed =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  return !text.empty() && text.find_first_not_of(kAllowed) == std::string_view::npos;
-}
-
 bool is_one_line(std::string_view text) {
   return std::ranges::none_of(text, [](unsigned char c) { return c < ' ' || c == 0x7f; });
 }
@@ -239,9 +221,11 @@ Cluster load_cluster(const fs::path& folder, const std::string& name) {
   cluster.params = sweep::load_flat_toml(cluster.file);
   ParamReader in(cluster.params, cluster.file);
   check_lines(in, cluster.params);
-  require_complete(in, cluster, folder);
   read_job_keys(in, cluster);
   read_tables(in, cluster);
+  if (cluster.skus.empty())
+    throw sweep::SpecError(cluster.file + ": names no GPU in a table [sku.NAME]; copy " +
+                           (folder / "generic.toml").string() + ", and change it");
   in.reject_unknown();
   check_agreement(in, cluster);
   return cluster;

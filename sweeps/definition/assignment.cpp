@@ -11,12 +11,6 @@ namespace sweep {
 
 namespace {
 
-bool is_key(std::string_view text) {
-  constexpr std::string_view kAllowed =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  return !text.empty() && text.find_first_not_of(kAllowed) == std::string_view::npos;
-}
-
 /// A word that needs no quotes on a command line.
 bool is_bare(std::string_view text) {
   return !text.empty() && std::string_view("\"'[{").find(text.front()) == std::string_view::npos &&
@@ -99,7 +93,7 @@ Value parse_value(std::string_view text, const std::string& key, const std::stri
 Assignment parse_assignment(std::string_view text, const std::string& flag) {
   const std::size_t equals = text.find('=');
   const std::string key(text.substr(0, equals));
-  if (equals == std::string_view::npos || !is_key(key)) {
+  if (equals == std::string_view::npos || !is_plain_word(key)) {
     fail_at({flag, 0, 0}, "expected key=value, found " + in_quotes(text));
   }
   return {key, {parse_value(text.substr(equals + 1), key, flag), {flag, 0, 0}}};

@@ -20,13 +20,6 @@ std::vector<std::string> words(const std::string& text) {
   return found;
 }
 
-double number_of(const std::string& key, const Param& param) {
-  if (const auto* real = std::get_if<double>(&param.value)) return *real;
-  if (const auto* whole = std::get_if<std::int64_t>(&param.value))
-    return static_cast<double>(*whole);
-  fail_at(param.where, key + " must be a number, found " + to_text(param.value));
-}
-
 /// Takes one table apart: its plain keys through `reader`, its lists here.
 class FigureParser {
  public:
@@ -73,7 +66,7 @@ class FigureParser {
     const std::string place = key.substr(kPublished.size());
     if (place.find('.') == std::string::npos)
       fail_at(param.where, key + " must be of the form published.SERIES.X");
-    figure_.published.push_back({place, number_of(key, param)});
+    figure_.published.push_back({place, as_number(key, param)});
   }
 
   static bool add_name(const std::string& key, const Param& param, std::string_view prefix,

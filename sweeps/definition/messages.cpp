@@ -202,6 +202,12 @@ std::string listed(const std::vector<std::string>& words) {
   return list;
 }
 
+bool is_plain_word(std::string_view text) {
+  return !text.empty() && std::ranges::all_of(text, [](char c) {
+    return is_alphanumeric(c) || c == '.' || c == '_' || c == '-';
+  });
+}
+
 std::vector<std::string> split(std::string_view text, std::string_view separator) {
   std::vector<std::string> parts;
   while (!text.empty()) {

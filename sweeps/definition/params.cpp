@@ -143,39 +143,6 @@ void fail_unknown(const std::string& key, const Param& param,
   fail_at(param.where, "unknown key " + in_quotes(key) + suggestion(key, known));
 }
 
-const Param* ParamReader::ask(const std::string& key) {
-  asked_.insert(key);
-  const auto found = params_.find(key);
-  return found == params_.end() ? nullptr : &found->second;
-}
-
-bool ParamReader::boolean(const std::string& key, bool fallback) {
-  const Param* param = ask(key);
-  return param == nullptr ? fallback : as_boolean(key, *param);
-}
-
-std::int64_t ParamReader::integer(const std::string& key, std::int64_t fallback, std::int64_t min,
-                                  std::int64_t max) {
-  const Param* param = ask(key);
-  return param == nullptr ? fallback : as_integer(key, *param, min, max);
-}
-
-double ParamReader::number(const std::string& key, double fallback, double min, double max) {
-  const Param* param = ask(key);
-  return param == nullptr ? fallback : as_number(key, *param, min, max);
-}
-
-std::string ParamReader::text(const std::string& key, const std::string& fallback) {
-  const Param* param = ask(key);
-  return param == nullptr ? fallback : as_text(key, *param);
-}
-
-std::string ParamReader::choice(const std::string& key, const std::string& fallback,
-                                const std::vector<std::string>& allowed) {
-  const Param* param = ask(key);
-  return param == nullptr ? fallback : as_choice(key, *param, allowed);
-}
-
 void ParamReader::require(const std::string& key) const {
   if (has(key)) return;
   std::vector<std::string> unknown;

@@ -1,5 +1,6 @@
 #pragma once
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <memory>
 #include <set>
@@ -63,6 +64,9 @@ bool same_value(const Value& a, const Value& b);
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 /// " (did you mean "x"?)", of equally near ones up to four, or nothing.
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
+/// Whether file names, bash and Slurm all take the text literally: letters, digits, '.', '_' and
+/// '-', and not empty.
+bool is_plain_word(std::string_view text);
 /// The parts of a text between separators; none behind the last one.
 std::vector<std::string> split(std::string_view text, std::string_view separator);
 
@@ -87,7 +91,9 @@ bool as_boolean(const std::string& key, const Param& param);
 std::int64_t as_integer(const std::string& key, const Param& param, std::int64_t min,
                         std::int64_t max);
 /// Accepts integers and floats in [min, max].
-double as_number(const std::string& key, const Param& param, double min, double max);
+double as_number(const std::string& key, const Param& param,
+                 double min = -std::numeric_limits<double>::infinity(),
+                 double max = std::numeric_limits<double>::infinity());
 const std::string& as_text(const std::string& key, const Param& param);
 /// Accepts one of `allowed`; the error lists them and the nearest.
 const std::string& as_choice(const std::string& key, const Param& param,
@@ -113,13 +119,21 @@ class ParamReader {
 
   bool has(const std::string& key) const { return params_.contains(key); }
   // As the functions above; `fallback` where the key is absent.
-  bool boolean(const std::string& key, bool fallback);
+  bool boolean(const std::string& key, bool fallback) { return take(as_boolean, key, fallback); }
   std::int64_t integer(const std::string& key, std::int64_t fallback, std::int64_t min,
-                       std::int64_t max);
-  double number(const std::string& key, double fallback, double min, double max);
-  std::string text(const std::string& key, const std::string& fallback);
+                       std::int64_t max) {
+    return take(as_integer, key, fallback, min, max);
+  }
+  double number(const std::string& key, double fallback, double min, double max) {
+    return take(as_number, key, fallback, min, max);
+  }
+  std::string text(const std::string& key, const std::string& fallback) {
+    return take(as_text, key, fallback);
+  }
   std::string choice(const std::string& key, const std::string& fallback,
-                     const std::vector<std::string>& allowed);
+                     const std::vector<std::string>& allowed) {
+    return take(as_choice, key, fallback, allowed);
+  }
   /// The key must be present: throws SpecError naming the document and the key.
   void require(const std::string& key) const;
   Location where(const std::string& key) const;
@@ -130,7 +144,12 @@ class ParamReader {
   [[noreturn]] void fail(const std::string& key, const std::string& problem) const;
 
  private:
-  const Param* ask(const std::string& key);  // null when absent; remembers the key
+  template <class Read, class Value, class... Limits>
+  Value take(Read read, const std::string& key, const Value& fallback, const Limits&... limits) {
+    asked_.insert(key);
+    const auto found = params_.find(key);
+    return found == params_.end() ? fallback : Value(read(key, found->second, limits...));
+  }
 
   const ParamMap& params_;
   std::string document_;

@@ -34,9 +34,7 @@ void check_table(const std::string& name, const Location& where) {
 }
 
 void check_name(const std::string& name, const Location& where) {
-  constexpr std::string_view kAllowed =
-      "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789._-";
-  if (!name.empty() && name.find_first_not_of(kAllowed) == std::string::npos) return;
+  if (is_plain_word(name)) return;
   fail_at(where,
           "sweep.name must consist of letters, digits, '.', '_' and '-', found " + in_quotes(name));
 }

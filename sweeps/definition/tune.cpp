@@ -21,20 +21,14 @@ void require_policy_key(const std::string& key, const Location& where) {
   fail_at(where, "[tune] varies keys of the policy (policy.ttl_s, ...), found " + in_quotes(key));
 }
 
-double number_of(const Param& param, const std::string& key) {
-  if (const auto* integer = std::get_if<std::int64_t>(&param.value))
-    return static_cast<double>(*integer);
-  if (const auto* number = std::get_if<double>(&param.value)) return *number;
-  fail_at(param.where, key + " must be two numbers, found " + describe(param.value));
-}
-
 TuneKey range_of(const std::string& key, const std::vector<Param>& ends) {
   const Location& where = ends.front().where;
   require_policy_key(key, where);
   if (ends.size() != 2)
     fail_at(where, "the range of " + key + " must be its least and its most, found " +
                        std::to_string(ends.size()) + " values");
-  TuneKey range{key, {}, number_of(ends[0], key), number_of(ends[1], key)};
+  const std::string end = "each end of the range of " + key;
+  TuneKey range{key, {}, as_number(end, ends[0]), as_number(end, ends[1])};
   if (!(range.least < range.most))
     fail_at(where, "the range of " + key + " must begin with its least value");
   range.is_integer = std::holds_alternative<std::int64_t>(ends[0].value) &&
