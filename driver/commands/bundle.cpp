@@ -13,7 +13,6 @@
 #include "analysis/text/escape.hpp"
 #include "driver/bound/restored.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/version.hpp"
 #include "sweeps/definition/file_digest.hpp"

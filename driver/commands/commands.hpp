@@ -4,6 +4,7 @@
 
 #include "analysis/ranking/rating.hpp"
 #include "driver/command_line/command_table.hpp"
+#include "driver/command_line/failure.hpp"
 
 namespace driver {
 

@@ -7,7 +7,6 @@
 #include "analysis/ranking/answer.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "sweeps/definition/assignment.hpp"
 

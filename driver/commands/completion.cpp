@@ -5,7 +5,6 @@
 #include <ranges>
 
 #include "driver/command_line/command_table.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 
 namespace driver {

@@ -6,7 +6,6 @@
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/plan.hpp"
 #include "driver/version.hpp"

@@ -6,7 +6,6 @@
 #include "analysis/compare/export_rows.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "sweeps/upkeep/check.hpp"
 

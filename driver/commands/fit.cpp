@@ -8,7 +8,6 @@
 #include "analysis/digest/fits.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 
 namespace driver {

@@ -4,7 +4,6 @@
 #include <charconv>
 #include <iostream>
 
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 
 namespace driver {

@@ -2,7 +2,6 @@
 #include <iostream>
 #include <regex>
 
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/commands/policy_example.hpp"
 #include "sweeps/files/durable_file.hpp"

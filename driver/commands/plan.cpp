@@ -1,6 +1,5 @@
 #include <iostream>
 
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/cost.hpp"
 #include "driver/plan/report.hpp"

@@ -3,7 +3,6 @@
 
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "workers/binding/binding.hpp"
 #include "workers/binding/keys.hpp"

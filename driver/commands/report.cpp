@@ -13,7 +13,6 @@
 #include "analysis/text/packed.hpp"
 #include "analysis/text/web_page.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/version.hpp"
 

@@ -12,7 +12,6 @@
 #include "analysis/ranking/policy_table.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/capacity/until_decided.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/cost.hpp"
 #include "driver/plan/history.hpp"

@@ -13,7 +13,6 @@
 #include "analysis/text/json.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/farm/drain.hpp"
 #include "sweeps/commits/lock.hpp"

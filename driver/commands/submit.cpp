@@ -9,7 +9,6 @@
 
 #include "analysis/text/new_file.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/simulated.hpp"
 #include "driver/submit/cluster.hpp"

@@ -8,7 +8,6 @@
 #include "analysis/trace/page.hpp"
 #include "analysis/trace/perfetto.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 
 namespace driver {

@@ -2,7 +2,6 @@
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/tune/race.hpp"
 #include "driver/tune/runs.hpp"

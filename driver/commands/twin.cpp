@@ -7,7 +7,6 @@
 #include "analysis/text/escape.hpp"
 #include "driver/bound/restored.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 
 namespace driver {

@@ -3,7 +3,6 @@
 
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/failure.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/plan.hpp"
 #include "workers/tools/describe_workload.hpp"
