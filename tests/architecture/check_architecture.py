@@ -48,7 +48,7 @@ MAY_INCLUDE = {
     "workers/policies/eviction": "workers/policies/estimators workers/engine/base workers/engine/step",
     "workers/policies/host_eviction": "workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step",
     "workers/policies/order": "workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step",
-    "workers/policies/plugin": "sweeps/files workers/policies/admission workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch posix",
+    "workers/policies/plugin": "sweeps/files workers/policies/admission workers/policies/estimators workers/policies/order workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch posix",
     "workers/policies": "workers/policies/estimators workers/policies/admission workers/policies/eviction workers/policies/host_eviction workers/policies/order workers/policies/plugin workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch",
     "workers/policies/exported": "workers/policies workers/policies/plugin workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step workers/engine/scheduler",
     "workers/workload/input": "workers/engine/base sweeps/files json zlib",

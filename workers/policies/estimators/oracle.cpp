@@ -1,4 +1,6 @@
-// Knows every gap in advance from the replayed recording: an upper bound for all estimators.
+// What is known of a gap before it ends: from the replayed recording (oracle), an upper bound for
+// all estimators, or from the client's hint, which is roughly right (client_hint).
+#include <algorithm>
 #include <memory>
 
 #include "workers/engine/base/errors.hpp"
@@ -10,21 +12,24 @@ namespace {
 
 using engine::Nanos;
 
-class Oracle final : public GapEstimator {
+class Told final : public GapEstimator {
  public:
-  explicit Oracle(GapSource truth) : truth_(std::move(truth)) {}
+  Told(GapSource gaps, Nanos least, double log_sigma)
+      : gaps_(std::move(gaps)), least_(least), log_sigma_(log_sigma) {}
 
   void learn(const GapCall&, Nanos) override {}
 
   std::optional<GapForecast> forecast(const GapCall& call) const override {
-    const Nanos gap = truth_(call.job, call.turn);
-    if (gap < Nanos{0}) return std::nullopt;
+    const Nanos gap = gaps_(call.job, call.turn);
+    if (gap < least_) return std::nullopt;
     // A duration of zero has no logarithm.
-    return GapForecast::certain(std::max(gap, Nanos{1}), Evidence::told);
+    return GapForecast::around(std::max(gap, Nanos{1}), log_sigma_, Evidence::told);
   }
 
  private:
-  GapSource truth_;
+  GapSource gaps_;
+  Nanos least_;  // that tells something
+  double log_sigma_;
 };
 
 }  // namespace
@@ -32,7 +37,13 @@ class Oracle final : public GapEstimator {
 std::unique_ptr<GapEstimator> make_oracle_estimator(const EstimatorConfig& config) {
   if (!config.truth)
     throw engine::InputError("policy.estimator \"oracle\" needs recorded gaps to look at");
-  return std::make_unique<Oracle>(config.truth);
+  return std::make_unique<Told>(config.truth, Nanos{0}, 0);
+}
+
+std::unique_ptr<GapEstimator> make_client_hint_estimator(const EstimatorConfig& config) {
+  if (!config.hints)
+    throw engine::InputError("policy.estimator \"client_hint\" needs clients that give hints");
+  return std::make_unique<Told>(config.hints, Nanos{1}, kSpreadOfOneNumber);
 }
 
 }  // namespace policies

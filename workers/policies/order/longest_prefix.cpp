@@ -7,7 +7,7 @@
 #include <tuple>
 #include <vector>
 
-#include "workers/engine/step/queue_order.hpp"
+#include "workers/policies/order/arrival_queue.hpp"
 #include "workers/policies/order/config.hpp"
 
 namespace policies {
@@ -32,26 +32,21 @@ constexpr Parameter kAge = {
     .unit = "s",
     .says = "Turns that have waited this long precede those with a longer prefix."};
 
-class LongestPrefix final : public engine::QueueOrder {
+class LongestPrefix final : public ArrivalQueue {
  public:
   explicit LongestPrefix(const OrderConfig& config)
       : window_size_(static_cast<std::size_t>(value_of(kWindow, config.parameters))),
         most_age_(engine::from_seconds(value_of(kAge, config.parameters))),
         block_size_(config.block_size) {}
 
-  void push(Request& request) override { queue_.push_back(request); }
   void push_preempted(Request& request) override {
-    queue_.push_front(request);
+    ArrivalQueue::push_preempted(request);
     window_.insert(window_.begin(), &request);
   }
   Request* front() const override { return window_.empty() ? queue_.front() : window_.front(); }
   void remove(Request& request) override {
-    queue_.remove(request);
+    ArrivalQueue::remove(request);
     std::erase(window_, &request);
-  }
-  int size() const override { return static_cast<int>(queue_.size()); }
-  Request& choose_victim(const engine::RunningList& running) const override {
-    return *running.back();
   }
 
   std::vector<const Request*> in_service_order() const override {
@@ -93,8 +88,7 @@ class LongestPrefix final : public engine::QueueOrder {
 
   std::size_t window_size_;
   Nanos most_age_;
-  int block_size_;  // tokens
-  engine::IntrusiveList<Request, &Request::waiting_link> queue_;
+  int block_size_;                // tokens
   std::vector<Request*> window_;  // of the queue, in the order of service; the rest follows
 };
 

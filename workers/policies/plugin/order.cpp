@@ -1,11 +1,10 @@
 // The queue in the order of a plugin's ranks.
 #include <cmath>
 #include <memory>
-#include <set>
 #include <tuple>
-#include <unordered_map>
 #include <vector>
 
+#include "workers/policies/order/ranked_queue.hpp"
 #include "workers/policies/plugin/factory.hpp"
 #include "workers/policies/plugin/plugin.hpp"
 
@@ -16,7 +15,7 @@ using engine::JobId;
 using engine::Nanos;
 using engine::Request;
 
-class PluginOrder final : public engine::QueueOrder {
+class PluginOrder final : public RankedOrder<PluginOrder> {
  public:
   explicit PluginOrder(std::shared_ptr<Plugin> plugin)
       : plugin_(std::move(plugin)), table_(plugin_->table()) {}
@@ -27,65 +26,56 @@ class PluginOrder final : public engine::QueueOrder {
   }
   void push_preempted(Request& request) override { join(request, true); }
   void put_back(Request& request) override { join(request, request.num_preemptions > 0); }
-  Request* front() const override { return service_.empty() ? nullptr : service_.begin()->request; }
   void remove(Request& request) override {
-    const auto place = places_.find(request.id);
-    service_.erase(place->second);
-    places_.erase(place);
+    RankedOrder::remove(request);
     state_of(request.spec.job).waiting = nullptr;
-  }
-  int size() const override { return static_cast<int>(service_.size()); }
-
-  std::vector<const Request*> in_service_order() const override {
-    std::vector<const Request*> all;
-    for (const Place& place : service_) all.push_back(place.request);
-    return all;
   }
 
   void begin_step(Nanos now, const engine::PrefixCache&) override {
     now_ = now;
     if (table_.rank_each_step == 0) return;
-    const std::set<Place> before = std::move(service_);
-    service_.clear();
-    for (const Place& place : before) enter(place);
+    const std::vector<const Request*> before = in_service_order();
+    for (const Request* each : before) RankedOrder::remove(*waiting(*each));
+    for (const Request* each : before) enter(state_of(each->spec.job));
   }
   void on_turn_end(const Request& request, Nanos now) override { plugin_->ended(request, now); }
   void on_pin_changed(JobId id, bool pinned) override {
     JobState& job = state_of(id);
     job.pinned = pinned;
     if (job.waiting == nullptr) return;
-    const auto place = places_.at(job.waiting->id);
-    const Place before = *place;
-    service_.erase(place);
-    enter(before);
+    RankedOrder::remove(*job.waiting);
+    enter(job);
   }
   Request& choose_victim(const engine::RunningList& running) const override;
 
+  std::tuple<double, std::uint64_t> rank(const Request& request) const {
+    const JobState& job = jobs_[engine::index(request.spec.job)];
+    return {job.rank, job.joined};
+  }
+
  private:
-  struct Place {
-    double rank;
-    std::uint64_t joined;
-    Request* request;
-    bool again;
-    bool operator<(const Place& other) const {
-      return std::tie(rank, joined) < std::tie(other.rank, other.joined);
-    }
-  };
   struct JobState {
     bool pinned = false;
     Request* waiting = nullptr;  // a job has one turn at a time
+    double rank = 0;             // of that turn
+    std::uint64_t joined = 0;
+    bool again = false;
   };
 
   void join(Request& request, bool again) {
-    state_of(request.spec.job).waiting = &request;
-    enter({0, ++joins_, &request, again});
+    JobState& job = state_of(request.spec.job);
+    job.waiting = &request;
+    job.joined = ++joins_;
+    job.again = again;
+    enter(job);
   }
-  /// Adds the turn where its present rank puts it.
-  void enter(Place place) {
-    place.rank = rank_of(place);
-    places_[place.request->id] = service_.insert(place).first;
+  /// Adds the job's turn where its present rank puts it.
+  void enter(JobState& job) {
+    job.rank = rank_of(job);
+    RankedOrder::push(*job.waiting);
   }
-  double rank_of(const Place& place);
+  double rank_of(const JobState& job);
+  Request* waiting(const Request& request) { return state_of(request.spec.job).waiting; }
   bool pinned(const Request& request) const {
     const auto job = engine::index(request.spec.job);
     return job < jobs_.size() && jobs_[job].pinned;
@@ -100,14 +90,12 @@ class PluginOrder final : public engine::QueueOrder {
   Nanos now_{0};
   std::uint64_t joins_ = 0;
   std::vector<JobState> jobs_;
-  std::set<Place> service_;
-  std::unordered_map<engine::RequestId, std::set<Place>::iterator> places_;  // of service_
 };
 
-double PluginOrder::rank_of(const Place& place) {
-  const kvsweep_waiting waiting{.turn = described(*place.request, pinned(*place.request)),
-                                .joined = place.joined,
-                                .again = place.again,
+double PluginOrder::rank_of(const JobState& job) {
+  const kvsweep_waiting waiting{.turn = described(*job.waiting, job.pinned),
+                                .joined = job.joined,
+                                .again = job.again,
                                 .unused = 0};
   const double rank = plugin_->ask("rank_turn", table_.rank_turn, &waiting, now_.count());
   if (std::isnan(rank))
