@@ -107,7 +107,7 @@ class GapReplay {
       timeline_.pinned.emplace_back(pinned_from_, time_s);
       pinned_from_ = -1;
     }
-    if (kind == KvEventKind::store) change(host_, time_s, tokens);
+    if (kind == KvEventKind::store || kind == KvEventKind::disk_load) change(host_, time_s, tokens);
     if (kind == KvEventKind::evict_host) change(host_, time_s, -tokens);
     if (!begun_) return;
     if (kind == KvEventKind::evict_gpu) change(gpu_, time_s, -tokens);

@@ -21,7 +21,7 @@ namespace sweep {
 inline constexpr std::string_view kArchiveFormat = "kvsweep";
 /// The major increases when a name, a meaning or a way of storing changes, the minor when something
 /// is added.
-inline constexpr std::int64_t kSchemaMajor = 2, kSchemaMinor = 2;
+inline constexpr std::int64_t kSchemaMajor = 2, kSchemaMinor = 3;
 
 /// Of files in the folder; what is ahead is a SHA-256 in hex, of a cell's configuration or the row.
 inline constexpr std::string_view kShardEnd = ".h5", kMarkEnd = ".run", kDescriptionEnd = ".prov";

@@ -32,7 +32,10 @@ SWEEP_ENUM(KvEventKind, pin, unpin, keep_declined,
            drop,         // the loaded KV of a waiting request was dropped
            swap_out,     // KV of a preempted request was copied to the host
            swap_in,      // KV of a preempted request was copied back
-           load_failed)  // blocks of a load did not arrive intact
+           load_failed,  // blocks of a load did not arrive intact
+           disk_store,   // writes of content that host memory evicts were requested
+           disk_load,    // reads from the disk into host memory were requested
+           evict_disk)   // content of the disk was evicted
 
 SWEEP_ENUM(KvReason, none,
            // pin and keep_declined: what decided the retention policy at the end of a turn
@@ -49,7 +52,8 @@ SWEEP_ENUM(KvReason, none,
            pressure_run,    // a running request could not allocate a block
            pressure_admit,  // nothing was running and the head of the queue could not be admitted
            out_of_blocks,   // preempt
-           capacity,  // store and evict_host of pools that do not distinguish read from unread
+           capacity,  // evict_disk, and store and evict_host of pools that do not distinguish read
+                      // from unread
            // store
            write_through,    // computed by earlier steps
            before_eviction,  // blocks about to be evicted

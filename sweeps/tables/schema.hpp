@@ -77,7 +77,9 @@ SWEEP_ROW(TurnRow, "turns", (std::int32_t, job, 0, "", "position of the job in t
           (bool, last, false, "", "whether no turn of the agent follows"),
           (std::int32_t, agent, 0, "", "number of the agent in its job; 0 is the root"),
           (std::int32_t, parent, 0, "", "the agent that spawned it; 0 for the root itself"),
-          (double, late_s, kNotObserved, "s", "sending behind arrival; backend server", kVolatile))
+          (double, late_s, kNotObserved, "s", "sending behind arrival; backend server", kVolatile),
+          (std::int32_t, cached_disk_tok, 0, "tok",
+           "of cached_host_tok, those read from the disk for the turn"))
 
 SWEEP_ROW(StepRow, "steps", (std::int64_t, step, 0, "", "engine step, from 1"),
           (double, t_s, 0, "s", "start of the step"),

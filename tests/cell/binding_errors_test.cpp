@@ -220,6 +220,21 @@ TEST_CASE("a range of turns must have some") {
   CHECK_THAT(cell.refusal(), Contains("workload.max_turns must be at least workload.min_turns"));
 }
 
+TEST_CASE("a disk is modelled on sim alone, behind the host tier of a connector") {
+  const auto with_disk = [] {
+    return Cell().set("policy", "cpu_offload").set("dram_gib", 8).set("policy.disk_gib", 512);
+  };
+  CHECK(with_disk().refusal() == "accepted");
+  CHECK_THAT(with_disk().set("engine.kv_tokens", 4096).on("cpu").refusal(),
+             Contains("policy.disk_gib needs backend \"sim\", which alone models a disk"));
+  CHECK_THAT(with_disk().on("cuda").refusal(), Contains("policy.disk_gib needs backend \"sim\""));
+  CHECK_THAT(with_disk().set("policy.disk_gib", 1e-9).refusal(),
+             Contains("policy.disk_gib must hold at least one block"));
+  CHECK_THAT(with_disk().set("policy", "predictive_prefetch").refusal(),
+             Contains("policy.disk_gib must be 0 with policy.prefetch"));
+  CHECK_THAT(with_disk().set("sim.disk_queue", 0).refusal(), Contains("sim.disk_queue"));
+}
+
 TEST_CASE("prefetch needs the tier that it loads from, and names that are known") {
   CHECK_THAT(Cell().set("policy.prefetch", "oracle").refusal(),
              Contains("policy.prefetch needs policy.tier \"offload\""));

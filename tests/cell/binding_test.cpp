@@ -172,6 +172,17 @@ TEST_CASE("a host tier under vllm-0.33 is that of its connector, asynchronously 
   CHECK_THAT(older.set("policy.store", "all").refusal(), Catch::Matchers::Contains("\"eager\""));
 }
 
+TEST_CASE("a disk of no size is none, and its keys leave the identity of other cells as it was") {
+  const auto offload = [] { return Cell().set("policy", "cpu_offload").set("dram_gib", 16); };
+  CHECK(offload().set("policy.disk_gib", 0).identity() == offload().identity());
+  const Cell disk = offload().set("policy.disk_gib", 2).set("sim.disk_latency_us", 50);
+  CHECK(disk.config().engine.tier.disk_blocks * disk.config().bytes_per_block == 2LL << 30);
+  CHECK((disk.config().disk.read_gb_s == 6.8 && disk.config().disk.latency_us == 50));
+  CHECK_THAT(disk.identity(), Catch::Matchers::Contains("\"policy.disk_gib\":2"));
+  CHECK(offload().set("policy.disk_gib", 2).set("sim.disk_queue", 32).identity() ==
+        offload().set("policy.disk_gib", 2).identity());
+}
+
 TEST_CASE("a simulated vLLM 0.26 has its connector and hands out blocks without content first") {
   Cell cell = Cell().set("gpu", "h200-141gb").set("policy", "cpu_offload").set("dram_gib", 16);
   cell.set("sim.server", "vllm 0.26").set("engine.async_scheduling", true);

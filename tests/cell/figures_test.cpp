@@ -177,6 +177,21 @@ TEST_CASE("host content that is evicted unread was stored for nothing") {
   CHECK(cell.figure("unread_bytes") == 700);
 }
 
+TEST_CASE(
+    "bytes on the disk are those of its reads and writes, and its hits are hits of the host") {
+  HandMade cell;
+  const auto move = [&](sweep::KvEventKind kind, int bytes) {
+    sweep::KvEventRow& row = cell.events.emplace_back();
+    row.kind = kind;
+    row.bytes = bytes;
+  };
+  move(sweep::KvEventKind::disk_store, 300);
+  move(sweep::KvEventKind::disk_store, 20);
+  move(sweep::KvEventKind::disk_load, 5);
+  move(sweep::KvEventKind::evict_disk, 7000);
+  CHECK((cell.figure("disk_write_bytes") == 320 && cell.figure("disk_read_bytes") == 5));
+}
+
 TEST_CASE("a cell without a GPU has no peak of device memory, and one without steps no rates") {
   HandMade cell;
   CHECK(std::isnan(cell.figure("peak_device_mem")));

@@ -37,7 +37,7 @@ class HostFuzz {
     calls_.emplace(policies::make_estimator(config.estimator));
     rule_ = policies::make_host_eviction(rule, config);
     if (rule_) rule_->prepare(slots_, slot_blocks_, kFuzzBlock);
-    pool_.emplace(slots_, numbers_, rule_.get());
+    pool_.emplace(slots_, numbers_, rule_.get(), rule == "arc");
     model_ = make_model(rule);
   }
 
@@ -118,6 +118,9 @@ class HostFuzz {
     if (rule_) rule_->on_lookup(*of.turn);
     const auto prompt = contents(*of.turn, of.turn->num_prompt() / kFuzzBlock / slot_blocks_);
     model_->looked_up(prompt);
+    std::vector<ContentId> sought;
+    for (const int content : prompt) sought.push_back(ids_[static_cast<std::size_t>(content)]);
+    pool_->look_up(sought);
     for (const int content : prompt) {
       const ContentId id = ids_[static_cast<std::size_t>(content)];
       if (!pool_->has(id)) break;

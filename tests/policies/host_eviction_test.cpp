@@ -29,7 +29,7 @@ struct HostWorld {
     config.estimator.truth = [gaps](engine::JobId job, int) { return gaps.at(index(job)); };
     rule = policies::make_host_eviction(name, config);
     if (rule) rule->prepare(slots, 1, kHostBlock);
-    pool.emplace(slots, contents, rule.get());
+    pool.emplace(slots, contents, rule.get(), name == "arc");
   }
 
   /// The job's next turn arrives.
@@ -47,6 +47,7 @@ struct HostWorld {
   void run(Request& turn) {
     order->remove(turn);
     if (rule) rule->on_lookup(turn);
+    pool->look_up(number(turn.spec.prompt));
   }
   void finish(Request& turn) {
     turn.num_computed_tokens = turn.num_prompt();

@@ -198,11 +198,7 @@ void bind_experiment(ParamBinder& in, Profiles& profiles) {
   bind_tier(in);
   config.engine.kv.partial_blocks_first = config.policy.eviction == "partial_first" || is_server ||
                                           config.engine.scheduler.version == engine::Version::v0_33;
-  if (config.engine.tier.kind == engine::TierKind::offload && !config.engine.tier.as_v0_26 &&
-      config.policy.host_eviction == "arc") {
-    config.engine.tier.arc = true;  // which counts uses by requests
-    config.policy.host_eviction = "lru";
-  }
+  config.engine.tier.arc = config.policy.host_eviction == "arc";
   check_access_log(in);
   // The host works while the device computes, so that no step waits for it.
   if (config.engine.async_scheduling) config.gpu.kernels.step_overhead_us = 0;
@@ -229,7 +225,7 @@ void check_eviction(const ParamBinder& in, const ExperimentConfig& config) {
     in.fail("policy.eviction",
             "must be \"lru\" or \"partial_first\" with policy.store \"lazy\", which stores what is "
             "evicted next in that order");
-  const bool by_rule = config.policy.host_eviction != "lru" || config.engine.tier.arc;
+  const bool by_rule = config.policy.host_eviction != "lru";
   if (by_rule && config.policy.prefetch != "none")
     in.fail("policy.host_eviction", "must be \"lru\" with policy.prefetch, which ranks KV itself");
 }

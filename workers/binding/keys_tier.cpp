@@ -12,6 +12,8 @@ static const Condition kWhereOlder = is("policy.tier", {"offload"}) &&
 static const Condition kWhereVllm =
     is("policy.tier", {"offload"}) &&
     (is("engine.scheduler", {"vllm-0.33"}) || is_not("sim.server", "none"));
+static const Condition kWhereDisk =
+    kWhereOffload && is("backend", {"sim"}) && is_not("policy.disk_gib", 0);
 static const Condition kWhereLmcache = is("policy.tier", {"lmcache"});
 
 using T = engine::TierConfig;
@@ -19,6 +21,9 @@ using Memory = backends::LinkMemory;
 using Mode = engine::StoreMode;
 template <auto member>
 static constexpr auto in_tier = to<&C::engine, &E::tier, member>;
+using Disk = backends::DiskRates;
+template <auto member>
+static constexpr auto in_disk = to<&C::disk, member>;
 
 const std::vector<Key> kTierRows = {
     {"policy.tier", OneOf{{"none", "offload", "lmcache"}}, value("none"), kAlways,
@@ -77,6 +82,24 @@ const std::vector<Key> kTierRows = {
      "Whether stores and loads share the host link at once, each at full speed, or take turns; "
      "true on cuda.",
      to<&C::link, &backends::LinkModel::duplex>},
+    {"policy.disk_gib", Real{0, 1e6, "GiB"}, neutral(0), kWhereOffload,
+     "Disk behind host memory: takes what leaves it, keeps what was used last, and is read back "
+     "before a load; modelled on sim alone."},
+    {"sim.disk_read_gb_s", Real{1e-3, 1e3, "GB/s"}, neutral(6.8), kWhereDisk,
+     "Bandwidth of reads from the disk; the default is that of a Micron 7450, a datacenter drive "
+     "of PCIe 4, as reported at its launch.",
+     in_disk<&Disk::read_gb_s>},
+    {"sim.disk_write_gb_s", Real{1e-3, 1e3, "GB/s"}, neutral(5.6), kWhereDisk,
+     "Bandwidth of writes to the disk, beside its reads; the default is that of the largest drives "
+     "of the same series.",
+     in_disk<&Disk::write_gb_s>},
+    {"sim.disk_latency_us", Real{0, 1e6, "us"}, neutral(100), kWhereDisk,
+     "Time of one block on the disk beyond its bytes; the default is about a random read of flash.",
+     in_disk<&Disk::latency_us>},
+    {"sim.disk_queue", Whole{1, 1 << 16, "blocks"}, neutral(32), kWhereDisk,
+     "Blocks that the disk serves at once in each direction; vendors state bandwidths at this "
+     "depth.",
+     in_disk<&Disk::queue>},
 };
 
 }  // namespace worker

@@ -57,6 +57,23 @@ std::int64_t bind_size(ParamBinder& in, const std::string& policy, int block_siz
   return static_cast<std::int64_t>(bytes / static_cast<double>(bytes_per_block));
 }
 
+/// The disk behind the host tier, in blocks.
+void bind_disk(ParamBinder& in) {
+  ExperimentConfig& config = in.config;
+  const double gib = in.number("policy.disk_gib");
+  if (gib == 0) return;
+  if (config.backend != "sim")
+    in.fail("policy.disk_gib", "needs backend \"sim\", which alone models a disk");
+  if (config.policy.prefetch != "none")
+    in.fail("policy.disk_gib",
+            "must be 0 with policy.prefetch, which loads from host memory alone");
+  const double blocks = gib * 0x1p30 / static_cast<double>(config.bytes_per_block);
+  if (!(blocks >= 1 && blocks <= static_cast<double>(kMostBlocks)))
+    in.fail("policy.disk_gib", "must hold at least one block, and at most 2^30");
+  config.engine.tier.disk_blocks = static_cast<std::int64_t>(blocks);
+  config.disk.bytes_per_block = config.bytes_per_block;
+}
+
 }  // namespace
 
 void bind_block_bytes(ExperimentConfig& config) {
@@ -81,6 +98,7 @@ void bind_tier(ParamBinder& in) {
             "must be a multiple of engine.block_size (" + std::to_string(block_size) + ")");
   bind_scale(in);
   bind_link(config);
+  bind_disk(in);
   if (tier.kind != TierKind::none) {
     tier.host_blocks = bind_size(in, config.policy_name, block_size, config.bytes_per_block);
     const bool by_tokens = in.has("engine.host_kv_tokens");

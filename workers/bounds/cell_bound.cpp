@@ -55,8 +55,9 @@ TurnBlocks turn_blocks_of(const ExperimentConfig& config, worker::WorkloadCache&
 }
 
 std::int64_t block_capacity(const ExperimentConfig& config) {
-  const bool host = config.engine.tier.kind != engine::TierKind::none;
-  return config.engine.kv.num_blocks - 1 + (host ? config.engine.tier.host_blocks : 0);
+  const engine::TierConfig& tier = config.engine.tier;
+  const bool host = tier.kind != engine::TierKind::none;
+  return config.engine.kv.num_blocks - 1 + (host ? tier.host_blocks + tier.disk_blocks : 0);
 }
 
 std::string bound_key(const ExperimentConfig& config) {

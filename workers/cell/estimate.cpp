@@ -27,12 +27,14 @@ double decode_step_s(const backends::CostModel& model, int sequences, double con
   return to_seconds(model.step_time(step));
 }
 
-/// Tokens that a host tier keeps between turns.
+/// Tokens that a host tier, and the disk behind it, keep between turns.
 double host_tokens(const ExperimentConfig& config) {
   const engine::TierConfig& tier = config.engine.tier;
   const bool keeps =
       tier.kind == engine::TierKind::offload || tier.kind == engine::TierKind::lmcache;
-  return keeps ? static_cast<double>(tier.host_blocks) * config.engine.kv.block_size : 0;
+  return keeps ? static_cast<double>(tier.host_blocks + tier.disk_blocks) *
+                     config.engine.kv.block_size
+               : 0;
 }
 
 bool has_word(const server::ServerConfig& server, const char* word) {

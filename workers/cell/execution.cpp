@@ -22,6 +22,7 @@ class SimExecution final : public Execution {
         backend_(*cost_model_) {
     if (config.engine.tier.kind == engine::TierKind::none) return;
     link_.emplace(config.link);
+    if (config.engine.tier.disk_blocks > 0) disk_.emplace(config.disk);
     if (config.cost_model != "measured") return;
     const backends::MeasuredFit& fit = *config.gpu.measured;
     backend_.add_tier_work(*link_, engine::from_seconds(fit.tier_step_us * 1e-6),
@@ -31,6 +32,7 @@ class SimExecution final : public Execution {
   engine::Backend& backend() override { return backend_; }
   engine::Clock& clock() override { return clock_; }
   engine::BlockCopier* copier() override { return link_ ? &*link_ : nullptr; }
+  engine::BlockDisk* disk() override { return disk_ ? &*disk_ : nullptr; }
   int num_blocks() const override { return config_.engine.kv.num_blocks; }
   void describe(sweep::CellResult& result) override {
     result.notes.push_back({"cost_model", cost_model_->label()});
@@ -44,6 +46,7 @@ class SimExecution final : public Execution {
   backends::SimBackend backend_;
   engine::VirtualClock clock_;
   std::optional<backends::LinkCopier> link_;
+  std::optional<backends::DiskModel> disk_;
 };
 
 /// Whether the caches are as the cell wants them. Throws where only a restart would empty them, and

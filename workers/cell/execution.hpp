@@ -10,7 +10,8 @@
 
 namespace engine {
 class Backend;
-}
+class BlockDisk;
+}  // namespace engine
 namespace server {
 class Session;
 }
@@ -35,6 +36,8 @@ class Execution {
   virtual engine::Clock& clock() = 0;
   /// Null without a host tier.
   virtual engine::BlockCopier* copier() { return nullptr; }
+  /// Null without a disk behind it.
+  virtual engine::BlockDisk* disk() { return nullptr; }
   /// KV blocks of the device pool, the null block included.
   virtual int num_blocks() const = 0;
   /// Adds observations from outside the engine: notes, figures, telemetry.

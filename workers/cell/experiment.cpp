@@ -305,6 +305,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   const auto host_eviction = policies::make_host_eviction(policy, *order);
   engine_config.tier.prefetch = prefetch.get();
   engine_config.tier.eviction = host_eviction.get();
+  engine_config.tier.disk = execution->disk();
   engine_config.eviction = eviction.choice();
   engine_config.tier.transfers.block_load_time = block_load_time(config);
   Recorder recorder(load.workload, config.bytes_per_block, engine_config.kv.block_size,

@@ -7,6 +7,7 @@
 
 #include "sweeps/tables/result.hpp"
 #include "workers/backends/access_log_options.hpp"
+#include "workers/backends/sim/disk_model.hpp"
 #include "workers/backends/sim/gpu_profile.hpp"
 #include "workers/backends/sim/link_copier.hpp"
 #include "workers/cell/progress.hpp"
@@ -86,6 +87,7 @@ struct ExperimentConfig {
   // Of the tier in engine.tier, if any:
   backends::LinkMemory host_memory = backends::LinkMemory::pinned;
   backends::LinkModel link;
+  backends::DiskRates disk;  // sim
   policies::PolicyConfig policy;
   WorkloadConfig workload;
   std::optional<backends::AccessLogOptions> access_log;  // cpu and cuda

@@ -154,10 +154,13 @@ void add_cache(Figures& figures, const sweep::Table& turns) {
   const double prompt = sum<std::int32_t>(turns, "prompt_tok");
   const double on_gpu = sum<std::int32_t>(turns, "cached_gpu_tok");
   const double on_host = sum<std::int32_t>(turns, "cached_host_tok");
+  const double on_disk = sum<std::int32_t>(turns, "cached_disk_tok");
   figures.add("prefix_hit_rate", ratio(on_gpu, prompt), "");
   figures.add("host_hit_rate", ratio(on_host, prompt), "");
   figures.add("gpu_hit_tok", on_gpu, "tok");
   figures.add("host_hit_tok", on_host, "tok");
+  figures.add("disk_hit_rate", ratio(on_disk, prompt), "");
+  figures.add("disk_hit_tok", on_disk, "tok");
   figures.add("recomputed_tok", sum<std::int32_t>(turns, "recomputed_tok"), "tok");
   figures.add("preemptions", sum<std::int32_t>(turns, "preemptions"), "");
   figures.add("load_stall_s", sum<double>(turns, "load_stall_s"), "s");
@@ -226,17 +229,18 @@ double swapped_in_tokens(const sweep::Table& evictions, const BlockSize& block) 
   return kept;
 }
 
-double unread_bytes(const sweep::Table& events) {
+double bytes_of(const sweep::Table& events, sweep::KvEventKind of,
+                std::optional<sweep::KvReason> because = {}) {
   const auto &kind = events.values<std::int8_t>("kind"),
              &reason = events.values<std::int8_t>("reason");
   const auto& bytes = events.values<std::int64_t>("bytes");
-  double unread = 0;
+  double sum = 0;
   for (std::size_t i = 0; i < kind.size(); ++i) {
-    if (kind[i] == static_cast<std::int8_t>(sweep::KvEventKind::evict_host) &&
-        reason[i] == static_cast<std::int8_t>(sweep::KvReason::unread))
-      unread += static_cast<double>(bytes[i]);
+    if (kind[i] == static_cast<std::int8_t>(of) &&
+        (!because || reason[i] == static_cast<std::int8_t>(*because)))
+      sum += static_cast<double>(bytes[i]);
   }
-  return unread;
+  return sum;
 }
 
 /// Seconds of prefill that the host tier saved, at this cell's prefill rate, less the seconds in
@@ -260,7 +264,11 @@ void add_copies(Figures& figures, const sweep::CellResult& tables, const Forward
   figures.add("stall_s", sum<double>(steps, "stall_s"), "s");
   figures.add("evictions", static_cast<double>(tables.evictions.rows()), "");
   figures.add("resume_overhead_s", resume_overhead(tables, times), "s");
-  figures.add("unread_bytes", unread_bytes(tables.kv_events), "B");
+  using Kind = sweep::KvEventKind;
+  const sweep::Table& events = tables.kv_events;
+  figures.add("unread_bytes", bytes_of(events, Kind::evict_host, sweep::KvReason::unread), "B");
+  figures.add("disk_read_bytes", bytes_of(events, Kind::disk_load), "B");
+  figures.add("disk_write_bytes", bytes_of(events, Kind::disk_store), "B");
   figures.add("tier_benefit_s", net_benefit(tables, times, block), "s");
 }
 

@@ -210,6 +210,7 @@ void Recorder::record_turn(const engine::Request& request, double finish_s) {
   row.output_tok = request.num_outputs();
   row.cached_gpu_tok = request.prefix_hit_tokens;
   row.cached_host_tok = request.host_hit_tokens;
+  row.cached_disk_tok = std::min(request.disk_hit_tokens, request.host_hit_tokens);
   row.recomputed_tok = request.recomputed_tokens;
   row.preemptions = request.num_preemptions;
   row.queue_s = to_seconds(request.time.queue);

@@ -192,7 +192,13 @@ void add_connector(FuzzCase& fuzz, std::uint64_t seed) {
   fuzz.config.scheduler.batching = engine::Batching::v1;
   engine::TierConfig& tier = fuzz.config.tier;
   tier.kind = engine::TierKind::offload;
-  tier.arc = dice.one_in(2) && !tier.as_v0_26;
+  tier.arc = dice.one_in(2);
+}
+
+void add_disk(FuzzCase& fuzz, std::uint64_t seed) {
+  Dice dice(seed * 67867967);
+  const int pool = fuzz.config.kv.num_blocks - 1;
+  fuzz.config.tier.disk_blocks = 1 + dice.any({0, 1, dice.between(0, pool), 20 * pool});
 }
 
 void add_host_eviction(FuzzCase& fuzz, const std::string& rule, std::uint64_t seed) {
@@ -202,6 +208,7 @@ void add_host_eviction(FuzzCase& fuzz, const std::string& rule, std::uint64_t se
   if (tier.kind == engine::TierKind::swap) tier.kind = engine::TierKind::offload;
   policies::PolicyConfig& policy = fuzz.config.policy;
   policy.host_eviction = rule;
+  tier.arc = rule == "arc";
   policy.estimator.name = dice.any({"tool_mean", "tool_cdf", "lognormal"});
   policy.estimator.truth = gaps_of(fuzz);
 }
@@ -280,8 +287,8 @@ void add_plugin(FuzzCase& fuzz, std::uint64_t seed) {
   decide(policy.retention);
   if (policy.eviction == "lru" && policy.prefetch == "none") decide(policy.eviction);
   const engine::TierConfig& host = fuzz.config.tier;
-  const bool tier = host.kind != engine::TierKind::none && host.kind != engine::TierKind::swap &&
-                    !(host.kind == engine::TierKind::offload && host.arc);
+  const bool tier =
+      host.kind != engine::TierKind::none && host.kind != engine::TierKind::swap && !host.arc;
   if (tier && policy.prefetch == "none") decide(policy.host_eviction);
   if (policy.eviction == "plugin") fuzz.config.tier.store_mode = engine::StoreMode::all;
 }

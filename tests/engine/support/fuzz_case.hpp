@@ -58,6 +58,8 @@ FuzzCase make_fuzz_case(std::uint64_t seed, std::initializer_list<const char*> o
 void add_version(FuzzCase& fuzz, std::uint64_t seed);
 /// Adds a host tier as vLLM 0.33 has it, and its scheduler.
 void add_connector(FuzzCase& fuzz, std::uint64_t seed);
+/// Adds a disk behind the host tier, from far too small to ample.
+void add_disk(FuzzCase& fuzz, std::uint64_t seed);
 /// Adds a host tier of any kind, from far too small to ample.
 void add_tier(FuzzCase& fuzz, std::uint64_t seed);
 

@@ -3,11 +3,13 @@
 
 namespace support {
 
-/// Host memory as LMCache's tier uses it: content by content, and each end of a copy is a use.
+/// Host memory as LMCache's tier uses it: content by content, and each end of a copy is a use, or
+/// by ARC each look-up.
 class HostSlots : public engine::HostStore {
  public:
-  HostSlots(int num_slots, const engine::PrefixCache& numbers, engine::HostEviction* rule = nullptr)
-      : HostStore(num_slots, false, rule, numbers, 0, true) {}
+  HostSlots(int num_slots, const engine::PrefixCache& numbers, engine::HostEviction* rule = nullptr,
+            bool arc = false)
+      : HostStore(num_slots, arc, rule, numbers, 0, true) {}
 
   /// Takes a slot for the content, which is absent. Empty where nothing can leave.
   std::optional<engine::HostSlot> reserve(engine::ContentId content, engine::Nanos now = {}) {

@@ -16,9 +16,10 @@ std::string to_string(engine::KvReason reason) {
 namespace {
 
 engine::TierConfig with_policies(engine::TierConfig tier, engine::PrefetchPolicy* prefetch,
-                                 engine::HostEviction* eviction) {
+                                 engine::HostEviction* eviction, engine::BlockDisk& disk) {
   tier.prefetch = prefetch;
   tier.eviction = eviction;
+  if (tier.disk_blocks > 0) tier.disk = &disk;
   return tier;
 }
 
@@ -36,7 +37,7 @@ SchedulerWorld::SchedulerWorld(const WorldConfig& config, engine::HostTier* give
       prefetch_(policies::make_prefetch(policy_)),
       host_eviction_(policies::make_host_eviction(policy_, *order_)),
       own_tier_(engine::make_host_tier(
-          with_policies(config.tier, prefetch_.get(), host_eviction_.get()),
+          with_policies(config.tier, prefetch_.get(), host_eviction_.get(), shadow.disk),
           config.scheduler.max_num_batched_tokens, kv, &shadow, pins.events())),
       tier(given != nullptr ? *given : *own_tier_),
       eviction_(policies::make_eviction(policy_)),

@@ -2,6 +2,7 @@
 #include <deque>
 #include <map>
 
+#include "tests/engine/support/shadow_disk.hpp"
 #include "tests/engine/support/tagged_kv.hpp"
 #include "workers/engine/step/block_copier.hpp"
 
@@ -21,6 +22,7 @@ class ShadowCopier final : public engine::BlockCopier {
     Batch& batch = under_way_[id];
     batch = {direction, {copies.begin(), copies.end()}, {}};
     for (const engine::BlockCopy& copy : copies) {
+      disk.require_free(copy.slot, now);
       if (reads_at_once && direction == engine::CopyDirection::store) {
         const auto tags = device_.block(copy.block);
         batch.read.insert(batch.read.end(), tags.begin(), tags.end());
@@ -62,6 +64,7 @@ class ShadowCopier final : public engine::BlockCopier {
   void wait() override { timing_.wait(); }
 
   bool reads_at_once = false;
+  ShadowDisk disk{[this](engine::HostSlot at) { return slot(at); }};
 
  private:
   struct Batch {

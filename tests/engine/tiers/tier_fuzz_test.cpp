@@ -1,3 +1,4 @@
+#include <functional>
 #include <map>
 
 #include "tests/engine/support/fuzz_driver.hpp"
@@ -26,7 +27,8 @@ struct Ahead {
   }
 };
 
-void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals, Ahead* ahead = nullptr) {
+void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals, Ahead* ahead = nullptr,
+          const std::function<void(const SchedulerWorld&)>& at_end = {}) {
   Dice dice(seed);
   SchedulerWorld world(fuzz.config);
   world.copier.latency = dice.any({1, 1, 2, 5});
@@ -38,7 +40,9 @@ void play(const FuzzCase& fuzz, std::uint64_t seed, Totals& totals, Ahead* ahead
       return batch.direction == engine::CopyDirection::load && dice.one_in(3);
     };
   }
+  world.shadow.disk.latency = engine::Nanos{dice.any({0, 5, 10, 35}) * 1'000'000};
   FuzzDriver(fuzz, world, {}).run();
+  if (at_end) at_end(world);
   if (ahead != nullptr) ahead->count(world);
   totals.stored += world.blocks_of(KvEventKind::store, KvReason::write_through);
   totals.lazily += world.blocks_of(KvEventKind::store, KvReason::before_eviction);
@@ -109,6 +113,35 @@ TEST_CASE("with the tier of vLLM 0.33 nothing stalls, and all KV read is what wa
   for (const int count :
        {totals.stored, totals.tails, totals.loaded, totals.failed, totals.evicted})
     CHECK(count > 0);
+}
+
+TEST_CASE("with a disk behind host memory nothing stalls, and all KV read is what was written",
+          "[fuzz]") {
+  const bool async = GENERATE(false, true);
+  Totals totals;
+  int written = 0, read = 0, evicted = 0;
+  for_each_seed(3000, [&](std::uint64_t seed) {
+    FuzzCase fuzz = make_fuzz_case(seed, {"fcfs", "job_fcfs"},
+                                   seed % 2 == 0 ? Retained::pins : Retained::nothing);
+    const std::string rule = seed % 3 == 0 ? "next_use" : "lru";
+    seed % 5 < 2 ? add_host_eviction(fuzz, rule, seed) : add_connector(fuzz, seed);
+    if (fuzz.config.tier.kind != engine::TierKind::offload) return;
+    if (seed % 3 == 1) add_admission(fuzz, seed);
+    add_disk(fuzz, seed);
+    if (async) make_async(fuzz);
+    try {
+      play(fuzz, seed, totals, nullptr, [&](const SchedulerWorld& world) {
+        written += world.shadow.disk.written;
+        read += world.shadow.disk.read_back;
+        evicted += world.blocks_of(KvEventKind::evict_disk, KvReason::capacity);
+      });
+    } catch (const std::exception& error) {
+      throw std::runtime_error(describe(fuzz) + ": " + error.what());
+    }
+  });
+  INFO("written " << written << ", read " << read << ", evicted " << evicted);
+  if (few_seeds()) return;
+  for (const int count : {totals.loaded, totals.evicted, written, read, evicted}) CHECK(count > 0);
 }
 
 TEST_CASE("whatever a plugin decides, nothing stalls, and all KV read is what was written",

@@ -80,6 +80,7 @@ struct Request {
   TimeSplit time;
   int prefix_hit_tokens = 0;  // prefix hit at the first admission
   int host_hit_tokens = 0;    // host hit beyond it at the first admission
+  int disk_hit_tokens = 0;    // of the host hit, what was read from the disk for it
   int recomputed_tokens = 0;
   int computed_before = 0;   // high-water mark of tokens that the job has computed
   int preempted_tokens = 0;  // tokens that were computed when it was last preempted
@@ -116,6 +117,9 @@ struct Request {
     if (admitted >= Nanos{0}) return;
     prefix_hit_tokens = on_gpu;
     host_hit_tokens = from_host;
+  }
+  void record_disk_hit(int tokens) {
+    if (admitted < Nanos{0}) disk_hit_tokens = tokens;
   }
   /// True when the one token left to compute is generated output, known or in flight: scheduling it
   /// generates the next one.

@@ -10,7 +10,8 @@ namespace engine {
 HostStore::HostStore(int num_slots, bool arc, HostEviction* rule, const PrefixCache& numbers,
                      int threshold, bool by_touches)
     : arc_(arc),
-      by_touches_(by_touches),
+      by_touches_(by_touches && !arc),
+      by_look_ups_(by_touches && arc),
       by_requests_(!arc && !by_touches),
       rule_(rule),
       numbers_(numbers),
@@ -45,7 +46,8 @@ std::optional<std::span<const HostStore::Stored>> HostStore::offer(
   };
   for (const Stored& each : std::views::reverse(stored_)) {
     std::uint8_t& flags = uses.at(each.position);
-    if ((flags & HostUse::missed) == 0) on_missed(content_at(each.position));
+    if (arc_ && !by_look_ups_ && (flags & HostUse::missed) == 0)
+      on_missed(content_at(each.position));
     flags |= HostUse::missed | HostUse::seen;
     begin(uses);
   }
@@ -83,7 +85,7 @@ void HostStore::use(HostSlot slot, int position, HostUse& uses) {
 
 void HostStore::unlink(HostEntry& entry) {
   num_chosen_ -= std::exchange(entry.chosen, false) ? 1 : 0;
-  lists_[entry.frequent].slots.remove(entry);
+  if (Order::contains(entry)) lists_[entry.frequent].slots.remove(entry);
 }
 
 /// Makes the entry the last to leave.
@@ -101,6 +103,7 @@ void HostStore::renew(HostEntry& entry, bool frequent) {
 /// Puts the entry among those that the request uses. Mostly that of the highest position comes
 /// last, and stands first.
 void HostStore::place(HostEntry& entry, int position, HostUse& uses) {
+  if (by_look_ups_) return;  // it has no place until it is written
   if (!by_requests_) return append(entry);
   HostEntry* before = &uses.begin;
   for (HostEntry* next = Order::next(*before); next != &uses.end && next->position > position;
@@ -127,7 +130,7 @@ HostEntry& HostStore::take_slot(ContentId content, const TurnRef& by) {
   at(slot) = {.content = content, .owner = by, .offer = offers_};
   if (index(content) >= by_content_.size()) by_content_.resize(numbers_.room());
   by_content_[index(content)] = index(slot) + 1;
-  for (List& list : lists_) list.remove_ghost(content);
+  if (!by_look_ups_) forget_ghosts(content);
   return at(slot);
 }
 
@@ -137,9 +140,12 @@ void HostStore::remove(HostEntry& entry) {
   empty_.push_back(slot_of(entry));
 }
 
+void HostStore::forget_ghosts(ContentId content) {
+  for (List& list : lists_) list.remove_ghost(content);
+}
+
 /// ARC: a content whose ghost is in one list makes that list longer.
 void HostStore::on_missed(ContentId content) {
-  if (!arc_) return;
   for (const bool frequent : {false, true}) {
     List& list = lists_[frequent];
     if (!list.ghost_ages.contains(index(content))) continue;
@@ -174,7 +180,7 @@ bool HostStore::make_room(int count, Nanos now) {
   victims_.clear();
   rule_ != nullptr ? ask_rule(count, now) : choose_victims(count);
   for (HostEntry* const victim : victims_) {
-    evicted_.push_back({slot_of(*victim), victim->owner, victim->unread});
+    evicted_.push_back({slot_of(*victim), victim->content, victim->owner, victim->unread});
     if (arc_) lists_[victim->frequent].add_ghost(victim->content, ++ranks_);
     --num_idle_;
     remove(*victim);
@@ -248,7 +254,8 @@ void HostStore::end_write(HostSlot slot, bool intact) {
   if (!intact) return remove(here);
   here.readers = 0;
   ++num_idle_;
-  if (by_touches_) renew(here);
+  if (by_look_ups_) forget_ghosts(here.content);
+  if (by_touches_ || by_look_ups_) renew(here);
   if (rule_ != nullptr) rule_->on_stored(slot, numbers_.hash_of(here.content));
 }
 
@@ -275,10 +282,18 @@ void HostStore::touch(std::span<const ContentId> contents) {
   last_touched_ = contents.back();
 }
 
+void HostStore::look_up(std::span<const ContentId> contents) {
+  if (!by_look_ups_) return;
+  for (const ContentId content : std::views::reverse(contents)) {
+    HostEntry* const here = entry_of(content);
+    here && here->readers != HostEntry::kWriting ? renew(*here, true) : on_missed(content);
+  }
+}
+
 /// Blocks of the request rank anew, the end of its context first; by ARC those that it found, and
 /// did not store itself, count as used again.
 void HostStore::finish(std::span<const ContentId> contents, HostUse& uses) {
-  if (by_touches_) return;
+  if (by_touches_ || by_look_ups_) return;
   HostEntry* before = &uses.begin;
   for (std::size_t i = std::min(contents.size(), uses.blocks.size()); i-- > 0;) {
     const std::uint8_t flags = uses.blocks[i];

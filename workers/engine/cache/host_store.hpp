@@ -34,7 +34,7 @@ struct HostEntry {
 
 /// What one request has done with KV in host memory.
 struct HostUse {
-  enum Flag : std::uint8_t { seen = 1, inserted = 2, reused = 4, missed = 8 };
+  enum Flag : std::uint8_t { seen = 1, inserted = 2, reused = 4, missed = 8, from_disk = 16 };
   std::vector<std::uint8_t> blocks;  // flags, by position
   std::uint32_t number = 0;          // LRU: from 1
   HostEntry begin{}, end{};          // LRU: stand around the blocks that it uses, until it ends
@@ -44,16 +44,26 @@ struct HostUse {
     if (i >= blocks.size()) blocks.resize(i + 64);
     return blocks[i];
   }
+  /// Whether the block was read from the disk for the request, which loads it now.
+  bool take_from_disk(int position) {
+    std::uint8_t& flags = at(position);
+    const bool read = (flags & from_disk) != 0;
+    flags &= static_cast<std::uint8_t>(~from_disk);
+    return read;
+  }
 };
 
 /// Host memory: KV blocks, or chunks of blocks, by content, and what leaves it first. Nothing that
 /// is written or read leaves.
 ///
 /// By default as vLLM's OffloadingConnector: LRU and ARC count uses by requests and not by copies.
+/// ARC differs from Megiddo and Modha's: what is stored again starts as recent, each list of ghosts
+/// has room for as many as there are slots, and a recent list of just the wanted length evicts.
 class HostStore {
  public:
   /// With `arc` by ARC, otherwise by LRU, or by the borrowed rule. A content is stored at its
-  /// `threshold`-th offer. With `by_touches` each look-up and each end of a copy is a use.
+  /// `threshold`-th offer. With `by_touches` each end of a store is a use, and by LRU each look-up
+  /// and each end of a copy.
   HostStore(int num_slots, bool arc, HostEviction* rule, const PrefixCache& numbers,
             int threshold = 0, bool by_touches = false);
 
@@ -76,6 +86,7 @@ class HostStore {
   };
   struct Evicted {
     HostSlot slot;
+    ContentId content;
     TurnRef owner;
     bool unread;
   };
@@ -103,8 +114,11 @@ class HostStore {
   /// Slots that are empty, or whose content evict_next() chose.
   int room() const { return num_slots() - num_used() + num_chosen_; }
 
-  /// By touches: moves what nothing reads or writes to the end of the order, the end of the context
-  /// first.
+  /// ARC by touches: a request looks for these contents for the first time. What it finds is used
+  /// by more than one, the end of the context first; what was evicted makes its list longer.
+  void look_up(std::span<const ContentId> contents);
+  /// LRU by touches: moves what nothing reads or writes to the end of the order, the end of the
+  /// context first.
   void touch(std::span<const ContentId> contents);
   /// The request has ended, and uses nothing any more.
   void finish(std::span<const ContentId> contents, HostUse& uses);
@@ -141,11 +155,12 @@ class HostStore {
   HostEntry& take_slot(ContentId content, const TurnRef& by);
   void remove(HostEntry& entry);
   void on_missed(ContentId content);
+  void forget_ghosts(ContentId content);
   bool make_room(int count, Nanos now);
   void choose_victims(int count);
   void ask_rule(int count, Nanos now);
 
-  bool arc_, by_touches_, by_requests_;
+  bool arc_, by_touches_, by_look_ups_, by_requests_;
   HostEviction* rule_;
   const PrefixCache& numbers_;
   int threshold_;

@@ -17,8 +17,9 @@ namespace {
   const bool chunked = config.kind == TierKind::lmcache;
   const std::int64_t least = chunked ? config.chunk_tokens / block_size : 1;
   return (!chunked || config.chunk_tokens % block_size == 0) &&
-         (config.prefetch == nullptr || may_prefetch) && least > 0 && config.host_blocks >= least &&
-         config.host_blocks <= 1 << 30;
+         (config.prefetch == nullptr || may_prefetch) &&
+         (config.disk == nullptr || (config.kind == TierKind::offload && config.disk_blocks > 0)) &&
+         least > 0 && config.host_blocks >= least && config.host_blocks <= 1 << 30;
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 namespace engine {
 
+class BlockDisk;
 class HostEviction;
 class HostTier;
 class KvCache;
@@ -27,14 +28,16 @@ struct TierConfig {
   TransferConfig transfers{};
   // What leaves the tier first; offload, lmcache. Borrowed; null: what was used least recently.
   HostEviction* eviction = nullptr;
+  bool arc = false;  // by ARC, without a rule; offload, lmcache
 
   // offload
   StoreMode store_mode = StoreMode::prompt;
   PrefetchPolicy* prefetch = nullptr;  // borrowed; null: KV is loaded on demand only
   bool tail_store = true;              // also store what a turn has not stored when it ends
-  bool arc = false;                    // evict by ARC
   bool as_v0_26 = false;               // LRU by look-ups and copies; preempts busy requests
   int store_threshold = 0;             // a block is stored when it is offered so often
+  BlockDisk* disk = nullptr;           // borrowed; behind host memory
+  std::int64_t disk_blocks = 0;        // size of the disk
 
   // swap
   bool swap_partially = false;   // swap as many blocks of a request as there is space for

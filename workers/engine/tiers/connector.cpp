@@ -18,6 +18,7 @@ ConnectorTier::ConnectorTier(const TierConfig& config, int max_step_tokens, KvCa
       allocated_(static_cast<std::size_t>(kv.num_usable()) + 1) {
   if (config.prefetch != nullptr)
     prefetcher_.emplace(*config.prefetch, kv_, host_, transfers_, events_);
+  if (config.disk != nullptr) disk_.emplace(*config.disk, config.disk_blocks, host_, events_);
   if (config.eviction != nullptr) config.eviction->prepare(host_.num_slots(), 1, kv.block_size());
 }
 
@@ -59,8 +60,11 @@ HostHit ConnectorTier::find(Request& request, int gpu_tokens) {
   if (!config_.as_v0_26) client.cursor = 0;  // vLLM 0.26 offers nothing again
   if (client.jobs > 0) return {.ask_again = true};
   kv_.number_contents(request);
-  if (config_.eviction != nullptr && !std::exchange(request.tier.looked_up, true))
-    config_.eviction->on_lookup(request);
+  if (!std::exchange(request.tier.looked_up, true)) {
+    if (config_.eviction != nullptr) config_.eviction->on_lookup(request);
+    const int blocks = request.num_prompt() / kv_.block_size();
+    host_.look_up(std::span(request.contents).first(static_cast<std::size_t>(blocks)));
+  }
   if (prefetcher_ && prefetcher_->waits_for_fetch(request, gpu_tokens, now_))
     return {.ask_again = true};
   const int first = gpu_tokens / kv_.block_size();
@@ -71,6 +75,13 @@ HostHit ConnectorTier::find(Request& request, int gpu_tokens) {
     const HostEntry* const known = host_.find(request.contents[static_cast<std::size_t>(i)]);
     if (known == nullptr) break;
     pending |= known->readers != 0;
+  }
+  const auto sought = std::span<const ContentId>(request.contents)
+                          .subspan(static_cast<std::size_t>(first),
+                                   static_cast<std::size_t>(std::max(0, end - first)));
+  if (disk_ && disk_->read_back(sought, first, client.turn, client.use, now_)) {
+    record_evicted(client);
+    pending = true;
   }
   host_.touch(std::span<const ContentId>(request.contents).first(static_cast<std::size_t>(end)));
   if (pending) return {.ask_again = true};
@@ -88,13 +99,16 @@ void ConnectorTier::load(Request& request, int gpu_blocks, int num_blocks) {
   Client& client = client_of(request);
   Job& job = new_job(client, CopyDirection::load, gpu_blocks);
   job.request = &request;
+  int from_disk = 0;
   for (int i = gpu_blocks; i < gpu_blocks + num_blocks; ++i) {
     const auto at = static_cast<std::size_t>(i);
     const HostSlot slot = host_.begin_read(request.contents[at]);
     host_.use(slot, i, client.use);
+    from_disk += client.use.take_from_disk(i) ? 1 : 0;
     job.copies.push_back({request.blocks[at], slot});
   }
   client.cursor = gpu_blocks + num_blocks;
+  request.record_disk_hit(from_disk * kv_.block_size());
   mark_allocated(request.blocks);
   events_.add(KvEventKind::load, KvReason::demand, client.turn, num_blocks);
   if (prefetcher_) prefetcher_->on_served(request, now_);
@@ -143,6 +157,7 @@ void ConnectorTier::end(Request& request, int tokens) {
 void ConnectorTier::on_scheduled(const StepPlan& plan, Nanos now) {
   failed_stores_.clear();
   evicted_.clear();
+  if (disk_) disk_->begin(now);
   for (const ScheduledRequest& share : plan.scheduled) {
     const std::span<const BlockId> blocks(share.request->blocks);
     mark_allocated(blocks.last(static_cast<std::size_t>(share.num_new_blocks)));
@@ -228,6 +243,15 @@ int ConnectorTier::end_of_stored(const Client& client, std::span<const BlockId> 
   return end;
 }
 
+/// What the last offer evicted for the client.
+void ConnectorTier::record_evicted(const Client& client) {
+  for (const HostStore::Evicted& lost : host_.evicted()) {
+    evicted_.push_back(lost.slot);
+    events_.add(KvEventKind::evict_host, lost.unread ? KvReason::unread : KvReason::read,
+                lost.owner, client.turn, 1);
+  }
+}
+
 /// Offers the request's full blocks with KV that it has not offered yet.
 void ConnectorTier::store(Client& client, std::span<const ContentId> contents,
                           std::span<const BlockId> blocks, int tokens, Nanos now) {
@@ -241,16 +265,13 @@ void ConnectorTier::store(Client& client, std::span<const ContentId> contents,
   const auto offered = between();
   if (offered.empty()) return;
   const auto stored = host_.offer(offered, first, client.turn, client.use, now);
-  for (const HostStore::Evicted& lost : host_.evicted()) {
-    evicted_.push_back(lost.slot);
-    events_.add(KvEventKind::evict_host, lost.unread ? KvReason::unread : KvReason::read,
-                lost.owner, client.turn, 1);
-  }
+  record_evicted(client);
   if (!stored) return failed_stores_.push_back(client.id);
   client.cursor = end;
   if (stored->empty()) return;
   host_.touch(contents);
   Job& job = new_job(client, CopyDirection::store, first);
+  if (disk_) job.ready = disk_->write_evicted(client.turn, now);
   for (const auto& [position, slot] : *stored) {
     const auto i = static_cast<std::size_t>(position);
     job.copies.push_back({blocks[i], slot});
@@ -262,8 +283,9 @@ void ConnectorTier::store(Client& client, std::span<const ContentId> contents,
 
 std::span<const LoadedKv> ConnectorTier::before_execution(const StepPlan& plan, Clock& clock) {
   for (const auto& job : jobs_) {
-    const bool due = job->flush || job->step + 1 < step_;
-    if (job->direction == CopyDirection::store && job->id == TransferId::none && due)
+    if (job->direction != CopyDirection::store || job->id != TransferId::none) continue;
+    if (job->flush) clock.wait_until(job->ready);
+    if (job->flush || (job->step + 1 < step_ && job->ready <= clock.now()))
       job->id = transfers_.submit({CopyDirection::store, Urgency::background}, job->copies);
   }
   if (prefetcher_) prefetcher_->plan(plan, clock.now());
@@ -281,10 +303,24 @@ void ConnectorTier::after_execution(const StepPlan&, Clock& clock) {
   transfers_.submit_next(clock.now());
 }
 
+void ConnectorTier::wait(Clock& clock, Nanos until) {
+  until = std::min(until, wakeup());
+  if (!disk_) return transfers_.busy() ? transfers_.wait(clock, until) : void();
+  until = std::min(until, disk_->next());
+  bool submits = !ended_.empty();  // in the next step
+  for (const auto& job : jobs_) {
+    if (job->id != TransferId::none) continue;
+    submits |= job->ready <= clock.now();
+    until = std::min(until, std::max(job->ready, clock.now()));
+  }
+  if (transfers_.busy()) return transfers_.wait(clock, until);
+  if (!submits && until < Nanos::max()) clock.wait_until(until);
+}
+
 /// What was observed of loads ahead of their turns is under way until it is known.
 bool ConnectorTier::busy() const {
   const auto told = [](const auto& done) { return !done.empty(); };
-  return !jobs_.empty() || !ended_.empty() || !transfers_.idle() ||
+  return !jobs_.empty() || !ended_.empty() || !transfers_.idle() || (disk_ && disk_->busy()) ||
          std::ranges::any_of(observed_, told);
 }
 
@@ -310,6 +346,7 @@ std::span<const LoadedKv> ConnectorTier::make_known() {
     jobs_.erase(job);
   }
   if (prefetcher_) prefetcher_->expire(now_);
+  if (disk_) disk_->finish(now_);
   return loaded_;
 }
 

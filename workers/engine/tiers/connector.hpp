@@ -9,6 +9,7 @@
 #include "workers/engine/step/host_tier.hpp"
 #include "workers/engine/step/tier_events.hpp"
 #include "workers/engine/tiers/config.hpp"
+#include "workers/engine/tiers/disk.hpp"
 
 namespace engine {
 
@@ -17,8 +18,8 @@ namespace engine {
 /// held: where they are given out again, the step waits for the copy. What a request reads waits
 /// for what is being written or loaded, and others are served meanwhile.
 ///
-/// vLLM has no prefetch. With it, blocks are also given out after the step is decided, and stores
-/// hold their sources.
+/// A disk may stand behind it (DiskTier), on the virtual clock. vLLM has no prefetch. With it,
+/// blocks are also given out after the step is decided, and stores hold their sources.
 class ConnectorTier final : public HostTier, public Connector {
  public:
   ConnectorTier(const TierConfig& config, int max_step_tokens, KvCache& kv, BlockCopier& copier,
@@ -43,9 +44,7 @@ class ConnectorTier final : public HostTier, public Connector {
 
   bool busy() const override;
   bool preempts_busy() const override { return config_.as_v0_26; }
-  void wait(Clock& clock, Nanos until) override {
-    if (transfers_.busy()) transfers_.wait(clock, std::min(until, wakeup()));
-  }
+  void wait(Clock& clock, Nanos until) override;
   Connector* connector() override { return this; }
   Nanos wakeup() const override { return prefetcher_ ? prefetcher_->wakeup() : Nanos::max(); }
   bool release_prefetched(KvReason pressure, Nanos now) override {
@@ -74,6 +73,7 @@ class ConnectorTier final : public HostTier, public Connector {
   void store(Client& client, std::span<const ContentId> contents, std::span<const BlockId> blocks,
              int tokens, Nanos now);
   void store_next_evicted();
+  void record_evicted(const Client& client);
   int end_of_stored(const Client& client, std::span<const BlockId> blocks, int tokens) const;
   int storable(const Client& client, std::span<const ContentId> offered, Nanos now);
   void mark_allocated(std::span<const BlockId> blocks);
@@ -87,6 +87,7 @@ class ConnectorTier final : public HostTier, public Connector {
   TransferQueue transfers_;
   TierEvents events_;
   std::optional<Prefetcher> prefetcher_;
+  std::optional<DiskTier> disk_;
   std::deque<Client> clients_;  // stable addresses
   std::vector<Client*> unused_;
   std::vector<Client*> ended_;             // since the last step, in that order
@@ -128,6 +129,7 @@ struct ConnectorTier::Job {
   std::vector<BlockCopy> copies{};
   std::vector<BlockId> held{};  // of an aborted request, until the load is done
   bool flush = false;           // the step waits for it
+  Nanos ready{0};               // store: when its slots are free
   TransferId id = TransferId::none;
 
   RequestId client_id() const { return client->id; }

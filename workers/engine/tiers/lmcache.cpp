@@ -11,7 +11,7 @@ LmcacheTier::LmcacheTier(const TierConfig& config, KvCache& kv, BlockCopier& cop
     : config_(config),
       chunk_blocks_(config.chunk_tokens / kv.block_size()),
       kv_(kv),
-      host_(static_cast<int>(config.host_blocks / chunk_blocks_), false, config.eviction,
+      host_(static_cast<int>(config.host_blocks / chunk_blocks_), config.arc, config.eviction,
             kv.prefix_cache(), 0, true),
       transfers_(config.transfers, copier),
       events_(events) {
@@ -22,8 +22,13 @@ LmcacheTier::LmcacheTier(const TierConfig& config, KvCache& kv, BlockCopier& cop
 HostHit LmcacheTier::find(Request& request, int gpu_tokens) {
   release_found(request);
   kv_.number_contents(request);
-  if (config_.eviction != nullptr && !std::exchange(request.tier.looked_up, true))
-    config_.eviction->on_lookup(request);
+  if (!std::exchange(request.tier.looked_up, true)) {
+    if (config_.eviction != nullptr) config_.eviction->on_lookup(request);
+    std::vector<ContentId> prompt;
+    for (int i = 0; config_.arc && i < request.num_prompt() / config_.chunk_tokens; ++i)
+      prompt.push_back(content_of(request, i));
+    host_.look_up(prompt);
+  }
   const int chunks = request.num_tokens() / config_.chunk_tokens;
   for (int i = 0; i < chunks; ++i) {
     const ContentId content = content_of(request, i);

@@ -6,8 +6,7 @@
 // it declares.
 #define KVSWEEP_HOST_EVICTION_RULES(RULE, TUNABLE) \
   RULE(next_use)                                   \
-  RULE(oracle)                                     \
-  RULE(arc)
+  RULE(oracle)
 
 namespace policies {
 
@@ -26,8 +25,8 @@ std::unique_ptr<engine::HostEviction> no_rule(const HostEvictionConfig&) { retur
 #define TUNABLE_RULE_ENTRY(name) {#name, make_host_##name##_rule, host_##name##_rule_declares},
 constexpr Entry<engine::HostEviction, HostEvictionConfig> kRules[] = {
     {"lru", no_rule},
-    KVSWEEP_HOST_EVICTION_RULES(RULE_ENTRY, TUNABLE_RULE_ENTRY)
-        given_by_plugin<engine::HostEviction, HostEvictionConfig>()};
+    KVSWEEP_HOST_EVICTION_RULES(RULE_ENTRY, TUNABLE_RULE_ENTRY){"arc", no_rule},
+    given_by_plugin<engine::HostEviction, HostEvictionConfig>()};
 
 }  // namespace
 

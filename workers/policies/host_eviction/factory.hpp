@@ -20,11 +20,12 @@ struct HostEvictionConfig {
 
 /// Appends what the rules declare.
 void add_host_eviction_parameters(std::vector<DeclaredParameter>& all);
-/// Names of the rules in this build, for error messages. "lru" is the host pool's own order.
+/// Names of the rules in this build, for error messages. "lru" and "arc" are orders of
+/// the host pool itself.
 std::vector<std::string> host_eviction_names();
 
-/// Null for "lru". Throws engine::InputError when the name is not in the build (the error lists
-/// those that are).
+/// Null for "lru" and "arc". Throws engine::InputError when the name is not in the build (the error
+/// lists those that are).
 std::unique_ptr<engine::HostEviction> make_host_eviction(const std::string& name,
                                                          const HostEvictionConfig& config);
 

@@ -1,0 +1,40 @@
+#pragma once
+#include <cstdint>
+#include <list>
+#include <optional>
+#include <unordered_map>
+
+#include "workers/engine/base/clock.hpp"
+#include "workers/engine/base/ids.hpp"
+
+namespace engine {
+
+/// What a disk holds, in KV blocks by content. The content used least recently leaves first; it is
+/// used when host memory evicts it and when it is read.
+class DiskStore {
+ public:
+  explicit DiskStore(std::int64_t capacity) : capacity_(capacity) {}
+
+  bool contains(ContentId content) const { return entries_.contains(content); }
+  std::int64_t num_used() const { return static_cast<std::int64_t>(entries_.size()); }
+  /// Makes the content the last to leave. False where the disk does not have it.
+  bool use(ContentId content);
+  /// Takes in a content that is absent, and returns whose content left for it.
+  std::optional<TurnRef> insert(ContentId content, const TurnRef& owner);
+
+  /// When the content is, or was, written whole; 0 where it is absent.
+  Nanos written(ContentId content) const;
+  void set_written(ContentId content, Nanos at);
+
+ private:
+  struct Entry {
+    ContentId content;
+    TurnRef owner;
+    Nanos written{0};
+  };
+  std::int64_t capacity_;
+  std::list<Entry> order_;  // the next to leave first
+  std::unordered_map<ContentId, std::list<Entry>::iterator> entries_;
+};
+
+}  // namespace engine

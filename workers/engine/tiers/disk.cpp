@@ -1,0 +1,80 @@
+#include "workers/engine/tiers/disk.hpp"
+
+#include <algorithm>
+
+namespace engine {
+
+bool DiskTier::read_back(std::span<const ContentId> contents, int first, const TurnRef& by,
+                         HostUse& use, Nanos now) {
+  const auto absent = [&](ContentId content) { return host_.find(content) == nullptr; };
+  std::size_t count = 0;
+  for (; count < contents.size(); ++count) {
+    const bool read = (use.at(first + static_cast<int>(count)) & HostUse::from_disk) != 0;
+    if (absent(contents[count]) && (read || !store_.contains(contents[count]))) break;
+  }
+  const auto known = contents.first(count);
+  if (std::ranges::none_of(known, absent)) return false;
+  const auto taken = host_.offer(known, first, by, use, now);
+  if (!taken || taken->empty()) return false;
+  Read& read = reads_.emplace_back();
+  for (const auto& [position, slot] : *taken) {
+    const ContentId content = known[static_cast<std::size_t>(position - first)];
+    store_.use(content);
+    use.at(position) |= HostUse::from_disk;
+    read.copies.push_back({slot, content});
+  }
+  events_.add(KvEventKind::disk_load, KvReason::demand, by, static_cast<int>(taken->size()));
+  read.evicted = take_evicted(by);
+  return true;
+}
+
+/// Those of the host's last victims that the disk lacked.
+std::vector<DiskCopy> DiskTier::take_evicted(const TurnRef& by) {
+  std::vector<DiskCopy> copies;
+  for (const HostStore::Evicted& lost : host_.evicted()) {
+    if (store_.use(lost.content)) continue;
+    if (const auto left = store_.insert(lost.content, lost.owner))
+      events_.add(KvEventKind::evict_disk, KvReason::capacity, *left, by, 1);
+    events_.add(KvEventKind::disk_store, KvReason::before_eviction, lost.owner, by, 1);
+    copies.push_back({lost.slot, lost.content});
+  }
+  return copies;
+}
+
+Nanos DiskTier::write(std::span<const DiskCopy> copies, Nanos now) {
+  if (copies.empty()) return now;
+  const Nanos done = disk_.write(copies, now);
+  for (const DiskCopy& copy : copies) store_.set_written(copy.content, done);
+  return done;
+}
+
+Nanos DiskTier::write_evicted(const TurnRef& by, Nanos now) { return write(take_evicted(by), now); }
+
+void DiskTier::begin(Nanos now) {
+  for (; num_begun_ < reads_.size(); ++num_begun_) begin(reads_[num_begun_], now);
+}
+
+/// A content may have left the disk for the victims of this or of a later read. Its slot is free
+/// when the disk has what was in it.
+void DiskTier::begin(Read& read, Nanos now) {
+  Nanos from = write(read.evicted, now);
+  std::erase_if(read.copies, [&](const DiskCopy& copy) {
+    const bool left = !store_.contains(copy.content);
+    if (left) read.lost.push_back(copy.slot);
+    return left;
+  });
+  for (const DiskCopy& copy : read.copies) from = std::max(from, store_.written(copy.content));
+  read.ready = read.copies.empty() ? from : disk_.read(read.copies, from);
+}
+
+void DiskTier::finish(Nanos now) {
+  for (; num_begun_ > 0 && reads_.front().ready <= now; --num_begun_) {
+    for (const DiskCopy& copy : reads_.front().copies) host_.end_write(copy.slot);
+    for (const HostSlot slot : reads_.front().lost) host_.end_write(slot, false);
+    reads_.pop_front();
+  }
+}
+
+Nanos DiskTier::next() const { return reads_.empty() ? Nanos::max() : reads_.front().ready; }
+
+}  // namespace engine
