@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <cmath>
 #include <iterator>
 #include <limits>
 #include <span>
@@ -16,38 +15,6 @@ void require_same_type(const ColumnData& to, const ColumnData& from) {
   if (to.index() == from.index()) return;
   throw TableError("values of type " + std::string(type_name(from)) + " cannot follow those of " +
                    std::string(type_name(to)));
-}
-
-bool same_value(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
-template <class T>
-bool same_value(const T& a, const T& b) {
-  return a == b;
-}
-
-bool same_data(const ColumnData& a, const ColumnData& b) {
-  if (a.index() != b.index()) return false;
-  return std::visit(
-      [&b](const auto& left) {
-        const auto& right = std::get<std::decay_t<decltype(left)>>(b);
-        return std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                          [](const auto& x, const auto& y) { return same_value(x, y); });
-      },
-      a);
-}
-
-std::vector<const Column*> lasting(const Table& table) {
-  std::vector<const Column*> columns;
-  for (const Column& column : table.columns) {
-    if (!column.is_volatile) columns.push_back(&column);
-  }
-  return columns;
-}
-
-/// Enumerators are only ever added or taken away at the end.
-bool agree(const std::vector<std::string>& a, const std::vector<std::string>& b) {
-  return std::equal(
-      a.begin(), a.begin() + static_cast<std::ptrdiff_t>(std::min(a.size(), b.size())), b.begin());
 }
 
 }  // namespace
@@ -142,16 +109,6 @@ std::string_view type_name(const ColumnData& data) {
   static constexpr std::array<std::string_view, 5> kNames = {"int8", "int32", "int64", "float64",
                                                              "text"};
   return kNames[data.index()];
-}
-
-bool same_results(const Table& a, const Table& b) {
-  const std::vector<const Column*> left = lasting(a), right = lasting(b);
-  return a.name == b.name && std::equal(left.begin(), left.end(), right.begin(), right.end(),
-                                        [](const Column* x, const Column* y) {
-                                          return x->name == y->name &&
-                                                 agree(x->enum_names, y->enum_names) &&
-                                                 same_data(x->data, y->data);
-                                        });
 }
 
 }  // namespace sweep

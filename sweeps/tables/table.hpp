@@ -67,7 +67,4 @@ void add_missing_columns(Table& table, const Table& like);
 /// "int8", "int32", "int64", "float64" or "text".
 std::string_view type_name(const ColumnData& data);
 
-/// Whether both tables have the same rows, ignoring volatile columns. NaN equals NaN.
-bool same_results(const Table& a, const Table& b);
-
 }  // namespace sweep

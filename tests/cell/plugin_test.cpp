@@ -7,6 +7,7 @@
 #include "tests/cell/cell.hpp"
 #include "tests/cell/tables.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/same_results.hpp"
 #include "tests/support/shared.hpp"
 #include "workers/policies/plugin/library.hpp"
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "sweeps/tables/result.hpp"
+#include "tests/support/same_results.hpp"
 
 namespace support {
 

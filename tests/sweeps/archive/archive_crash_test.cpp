@@ -16,6 +16,7 @@
 #include "sweeps/definition/file_digest.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/same_results.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
 #include "tests/sweeps/archive/forgetful_disk.hpp"
 

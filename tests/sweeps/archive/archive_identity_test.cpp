@@ -11,6 +11,7 @@
 #include "sweeps/hdf5/h5.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/same_results.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
 
 using namespace sweep;

@@ -13,6 +13,7 @@
 #include "sweeps/hdf5/h5.hpp"
 #include "sweeps/hdf5/packed_tables.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/same_results.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
 
 using namespace sweep;

@@ -5,6 +5,7 @@
 #include "sweeps/commits/marks.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/same_results.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
 
 using namespace sweep;

@@ -10,6 +10,7 @@
 #include "sweeps/hdf5/h5_table.hpp"
 #include "sweeps/tables/result.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/same_results.hpp"
 #include "tests/support/shared.hpp"
 
 using namespace sweep;

@@ -2,6 +2,7 @@
 
 #include "sweeps/tables/result.hpp"
 #include "tests/support/catch.hpp"
+#include "tests/support/same_results.hpp"
 
 using namespace sweep;
 
