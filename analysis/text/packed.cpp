@@ -14,10 +14,14 @@ constexpr int kLevel = 4;
 }  // namespace
 
 std::string base64(std::string_view bytes) {
+  constexpr std::size_t kPiece = 3U << 20;  // whole groups of three; OpenSSL counts in int
   std::string text((bytes.size() + 2) / 3 * 4, '\0');
-  EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data()),
-                  reinterpret_cast<const unsigned char*>(bytes.data()),
-                  static_cast<int>(bytes.size()));
+  for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
+    const std::string_view piece = bytes.substr(at, kPiece);
+    EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data() + at / 3 * 4),
+                    reinterpret_cast<const unsigned char*>(piece.data()),
+                    static_cast<int>(piece.size()));
+  }
   return text;
 }
 

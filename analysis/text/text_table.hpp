@@ -12,7 +12,7 @@ namespace analysis {
 std::string four_digits(double value);
 /// "-" for NaN.
 std::string two_decimals(double value);
-/// In percent, with at most one decimal; "-" for NaN.
+/// In percent, rounded to a tenth, in four digits; "-" for NaN.
 std::string in_percent(double share);
 
 enum class GridFormat { text, csv };

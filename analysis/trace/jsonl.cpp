@@ -262,7 +262,7 @@ class RequestLines : Lines {
     line["job_id"] = names_.job_of_row(row);
     line["turn"] = turn.count("turn");
     if (turn.count("agent") > 0)
-      for (const char* who : {"agent", "parent"}) line[who] = turn.count(who);
+      for (const char* column : {"agent", "parent"}) line[column] = turn.count(column);
     line["status"] = std::isnan(turn.number("t_finish_s")) ? "unfinished" : "finished";
     add<double>(line, turn, kTurnTimes);
     const std::int64_t prompt = turn.count("prompt_tok"), output = turn.count("output_tok"),

@@ -16,8 +16,8 @@ namespace analysis {
 //
 // The cell's notes "policy", "cell", "connector" and "block_size" are written if they are known.
 //
-// All throw std::system_error when a write fails, and std::logic_error when the tables contradict
-// each other.
+// All throw std::system_error when a write fails, and std::logic_error or sweep::TableError when
+// the tables contradict each other.
 
 /// A step_snapshot of each step, a prefix_cache_lookup for each request scheduled for the first
 /// time, and a step_decision.

@@ -4,10 +4,10 @@
 
 #include <algorithm>
 #include <cstdlib>
-#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
+#include <span>
 #include <stdexcept>
 
 #include "analysis/text/escape.hpp"
@@ -55,7 +55,8 @@ ChildRuns::ChildRuns(const Options& options, const sweep::SweepSpec& spec, std::
       spec_(spec),
       sweep_file_(std::move(sweep_file)),
       profiles_(std::move(profiles)),
-      log_(std::move(log)) {
+      log_(std::move(log)),
+      had_log_(fs::exists(log_)) {
   if (!options.launch) return;
   const std::vector<std::string> words = sweep::split(*options.launch, " ");
   const auto first = std::ranges::find_if_not(words, &std::string::empty);
@@ -108,7 +109,9 @@ int ChildRuns::run(const ChildRun& child) const {
     const std::string line = with_users_places(printed);
     // What follows of a message is indented.
     if (!line.starts_with("  ")) is_new = tells(line) && shown_.insert(line).second;
-    if (is_new) std::cerr << analysis::terminal_text(line) << std::endl;
+    if (!is_new) return;
+    shown_.insert(line);
+    std::cerr << analysis::terminal_text(line) << std::endl;
   };
   const sweep::ChildEnd end = sweep::run_program(words(child), log_, show);
   if (end.signal == 0) return end.exit_code;
@@ -118,16 +121,18 @@ int ChildRuns::run(const ChildRun& child) const {
 
 void ChildRuns::remove_traces(const std::string& archive) const {
   constexpr std::size_t kLastLines = 20;
-  std::deque<std::string> last;
+  std::vector<std::string> lines;
   std::ifstream log(log_);
-  for (std::string line; std::getline(log, line);) {
-    if (!shown_.contains(with_users_places(line))) last.push_back(line);
-    if (last.size() > kLastLines) last.pop_front();
-  }
-  for (const std::string& line : last) std::cerr << "  " << analysis::terminal_text(line) << '\n';
+  for (std::string line; std::getline(log, line);)
+    if (std::string told = with_users_places(line); !shown_.contains(told))
+      lines.push_back(std::move(told));
+  const std::size_t skipped = lines.size() - std::min(lines.size(), kLastLines);
+  for (const std::string& line : std::span(lines).subspan(skipped))
+    std::cerr << "  " << analysis::terminal_text(line) << '\n';
   std::error_code ignored;
-  for (const std::string& file : {log_, archive + ".asked"}) fs::remove(file, ignored);
-  if (sweep_file_ != spec_.path) fs::remove(sweep_file_, ignored);
+  if (!had_log_ && skipped == 0) fs::remove(log_, ignored);
+  fs::remove(archive + ".asked", ignored);
+  if (!fs::equivalent(sweep_file_, spec_.path, ignored)) fs::remove(sweep_file_, ignored);
 }
 
 bool is_over(int exit_code) { return exit_code == kOk || exit_code == kSomeCellsFailed; }

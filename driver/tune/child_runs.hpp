@@ -33,7 +33,8 @@ class ChildRuns {
   /// code of the run. Throws std::runtime_error when it is killed.
   int run(const ChildRun& child) const;
   /// After a run that failed before it wrote any of the archive, as where its launcher does not
-  /// find a program: shows what it printed, and removes the files that the search has made for it.
+  /// find a program: shows the last of what it printed, and removes the files that the search has
+  /// made for it; the log stays where it has more than that, or was there before.
   void remove_traces(const std::string& archive) const;
   /// KEY=VALUE of every --set.
   std::vector<std::string> assignments(const sweep::ParamMap& set) const;
@@ -48,6 +49,7 @@ class ChildRuns {
   const Options& options_;
   const sweep::SweepSpec& spec_;
   std::string sweep_file_, profiles_, log_;
+  bool had_log_;                         // before the search
   mutable std::set<std::string> shown_;  // lines of runs
 };
 

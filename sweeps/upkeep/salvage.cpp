@@ -168,9 +168,10 @@ class Sources {
   }
   void add_archive(const std::string& path) {
     Source archive(path);
-    if (!archive.contents())
-      return lost_.push_back("any result that only " + path +
-                             " had: its list of cells cannot be read");
+    if (!archive.contents()) {
+      lost_.push_back("any result that only " + path + " had: its list of cells cannot be read");
+      return;
+    }
     Source& kept = archives_.emplace_back(std::move(archive));
     for (const CellRecord& cell : kept.contents()->index.cells) add({&cell, &kept, path});
   }

@@ -33,6 +33,15 @@ std::string note(const sweep::CellResult& result, const std::string& name) {
 
 }  // namespace
 
+TEST_CASE("an access log records the first layer, all heads and all steps unless told otherwise") {
+  const sweep::CellResult usual = logged().run();
+  Cell told = logged().set("record.access_layers", "0").set("record.access_heads", "all");
+  const sweep::CellResult same = told.set("record.access_steps", "all").run();
+  CHECK(usual.kv_access.rows() > 0);
+  CHECK(longs(usual.kv_access, "step") == longs(same.kv_access, "step"));
+  CHECK(ints(usual.kv_access, "n_slots") == ints(same.kv_access, "n_slots"));
+}
+
 TEST_CASE("a cell's access tables agree with each other and with its steps") {
   const sweep::CellResult result = logged().run();
   const sweep::Table &accesses = result.kv_access, &rows = result.access_rows;

@@ -136,7 +136,10 @@ TEST_CASE("every row has a sentence, a default that it allows, and a condition o
     worker::ParamBinder in(given, "row", alone);
     if (std::holds_alternative<worker::Whole>(key.type)) CHECK_NOTHROW(in.integer(key.name));
     if (std::holds_alternative<worker::Real>(key.type)) CHECK_NOTHROW(in.number(key.name));
-    if (std::holds_alternative<worker::OneOf>(key.type)) CHECK_NOTHROW(in.text(key.name));
+    if (std::holds_alternative<worker::Flag>(key.type)) CHECK_NOTHROW(in.boolean(key.name));
+    if (std::holds_alternative<worker::OneOf>(key.type) ||
+        std::holds_alternative<worker::AnyText>(key.type))
+      CHECK_NOTHROW(in.text(key.name));
   }
 }
 

@@ -20,6 +20,20 @@ std::string test_in_words(const KeyTest& test) {
          sweep::joined(words, " or ");
 }
 
+/// Whether a row of this type may write the value: real numbers may be written whole.
+bool is_of(const KeyType& type, const sweep::Value& value) {
+  if (std::holds_alternative<Flag>(type)) return std::holds_alternative<bool>(value);
+  const bool is_whole = std::holds_alternative<std::int64_t>(value);
+  if (std::holds_alternative<Whole>(type)) return is_whole;
+  if (std::holds_alternative<Real>(type)) return is_whole || std::holds_alternative<double>(value);
+  return std::holds_alternative<std::string>(value);
+}
+
+void check_type(const Key& key, const std::optional<sweep::Value>& value) {
+  if (value && !is_of(key.type, *value))
+    throw std::logic_error(key.name + " has a default of another type: " + sweep::to_text(*value));
+}
+
 // Those of [tune] and [capacity] enter no cell; sweeps/definition reads them all.
 const std::vector<Key> kSweepRows = {
     {"sweep.name", AnyText{}, required(), kAlways,
@@ -125,18 +139,28 @@ KeyTable::KeyTable(std::vector<Key> rows) : keys_(std::move(rows)) {
   for (Key& key : keys_) {
     if (auto* one = std::get_if<OneOf>(&key.type); one != nullptr && one->names != nullptr)
       one->words = one->names();
+    check_type(key, key.fallback.value);
+    check_type(key, key.fallback.neutral);
     auto& usual = key.fallback.value;  // a row for real numbers may write a whole one
     if (std::holds_alternative<Real>(key.type) && usual &&
         std::holds_alternative<std::int64_t>(*usual))
       usual = static_cast<double>(std::get<std::int64_t>(*usual));
     rows_[number_of(key.name)].push_back(&key);
-    for (std::vector<KeyTest>& clause : key.where.clauses)
-      for (KeyTest& test : clause) {
-        test.number = test.key == "backend" ? backend() : number_of(test.key);
-        if (test.number == kUnknown)
-          throw std::logic_error(key.name + " depends on an unknown key: " + test.key);
-      }
   }
+  for (Key& key : keys_)
+    for (std::vector<KeyTest>& clause : key.where.clauses)
+      for (KeyTest& test : clause) resolve(key, test);
+}
+
+void KeyTable::resolve(const Key& key, KeyTest& test) const {
+  test.number = test.key == "backend" ? backend() : number_of(test.key);
+  if (test.number == kUnknown)
+    throw std::logic_error(key.name + " depends on an unknown key: " + test.key);
+  const KeyType type = test.number == backend() ? AnyText{} : first_row(test.number).type;
+  for (const sweep::Value& each : test.values)
+    if (!is_of(type, each))
+      throw std::logic_error(key.name + " depends on a value that " + test.key +
+                             " cannot have: " + sweep::to_text(each));
 }
 
 bool KeyTable::passes(const KeyTest& test, const sweep::Value* value) {

@@ -163,6 +163,9 @@ class KeyTable {
 
  private:
   static bool passes(const policies::KeyTest& test, const sweep::Value* value);
+  /// Finds the number of the key that a test looks at. Throws std::logic_error for an unknown key
+  /// or a value that it cannot have.
+  void resolve(const Key& key, policies::KeyTest& test) const;
 
   std::vector<Key> keys_;
   std::vector<std::string> names_;

@@ -84,12 +84,12 @@ function axesOf(panel: ChartPanel, at: number, is_last: boolean) {
   const y = axisOf(panel.y, false, { gridIndex: at, nameGap: long > 4 ? 66 : 44, ...(panel.downward ? { inverse: true } : {}) });
   if (panel.flat) {
     const places = { type: "category", gridIndex: at, inverse: true };
-    const long = { width: LONG_TEXT, overflow: "break", fontSize: 10.5, fontFamily: "sans-serif" }; // a canvas cannot measure "inherit"
+    const wrapped = { width: LONG_TEXT, overflow: "break", fontSize: 10.5, fontFamily: "sans-serif" }; // a canvas cannot measure "inherit"
     const none = { show: false };
     return {
       x: axisOf(panel.y, false, { gridIndex: at, nameGap: 26 }),
-      y: [{ ...places, data: panel.x.names, axisLabel: { ...long, formatter: inLines } },
-        ...(hasBeside(panel.x) ? [{ ...places, data: panel.x.beside, position: "right", axisLine: none, axisTick: none, axisLabel: { ...long, color: cssVar("--text") } }] : [])],
+      y: [{ ...places, data: panel.x.names, axisLabel: { ...wrapped, formatter: inLines } },
+        ...(hasBeside(panel.x) ? [{ ...places, data: panel.x.beside, position: "right", axisLine: none, axisTick: none, axisLabel: { ...wrapped, color: cssVar("--text") } }] : [])],
     };
   }
   const hidden = is_last ? {} : { name: "", axisLabel: { show: false } }, within = boxed && !panel.y.names;
