@@ -1,6 +1,7 @@
 #pragma once
 // Private to this room: the rows of the key table, in parts, and how they reach the members of an
 // experiment.
+#include <stdexcept>
 #include <type_traits>
 
 #include "workers/binding/keys.hpp"
@@ -74,8 +75,9 @@ Key words_for(const char* name, Default fallback, Condition where, const char* s
   for (const auto& [word, meaning] : words) type.words.push_back(word);
   const auto store = [words = std::move(words)](C& config, const Value& value) {
     const auto said = [&](const auto& each) { return each.first == std::get<std::string>(value); };
-    at_end<path...>(config,
-                    [&](auto& member) { member = std::ranges::find_if(words, said)->second; });
+    const auto meant = std::ranges::find_if(words, said);
+    if (meant == words.end()) throw std::logic_error("a row stores a word that it does not have");
+    at_end<path...>(config, [&](auto& member) { member = meant->second; });
   };
   return {name, type, std::move(fallback), std::move(where), says, store};
 }

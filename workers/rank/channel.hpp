@@ -64,7 +64,7 @@ struct WorldPlace {
   int local_worker = 0;  // index among the workers (all but rank 0) of its node; rank 0: -1
 };
 
-/// The channel between the ranks of an MPI job.
+/// The channel between the ranks of an MPI job; what it does needs mpi.h, and this header does not.
 class MpiChannel : public Channel {
  public:
   virtual const WorldPlace& place() const = 0;

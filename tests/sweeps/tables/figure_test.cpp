@@ -171,8 +171,9 @@ TEST_CASE("what a figure cannot be is refused at its line", "[figure]") {
       {"x_nmae = \"n\"", "f.toml:4:1: unknown key \"x_nmae\" (did you mean \"x_name\"?)"},
       {"published.A100 = 3", "f.toml:4:11: published.A100 must be of the form published.SERIES.X"},
       {"published.A100.16 = \"fast\"",
-       "f.toml:4:16: published.A100.16 must be a number, found \"fast\""},
-      {"published.A100.16 = true", "f.toml:4:16: published.A100.16 must be a number, found true"},
+       "f.toml:4:16: published.A100.16 must be a number, found the string \"fast\""},
+      {"published.A100.16 = true",
+       "f.toml:4:16: published.A100.16 must be a number, found the boolean true"},
   };
   for (const Wrong& wrong : all) {
     INFO(wrong.line);

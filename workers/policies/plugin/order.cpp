@@ -1,6 +1,7 @@
 // The queue in the order of a plugin's ranks.
 #include <cmath>
 #include <memory>
+#include <stdexcept>
 #include <tuple>
 #include <vector>
 
@@ -64,6 +65,7 @@ class PluginOrder final : public RankedOrder<PluginOrder> {
 
   void join(Request& request, bool again) {
     JobState& job = state_of(request.spec.job);
+    if (job.waiting != nullptr) throw std::logic_error("two turns of a job wait at a time");
     job.waiting = &request;
     job.joined = ++joins_;
     job.again = again;
