@@ -28,10 +28,16 @@ std::string shown(T number) {
   return std::to_string(number);
 }
 
+/// Whether each value has one name as far as both lists reach; later programs add names behind.
+bool agree(const std::vector<std::string>& a, const std::vector<std::string>& b) {
+  const auto [left, right] = std::ranges::mismatch(a, b);
+  return a.empty() == b.empty() && (left == a.end() || right == b.end());
+}
+
 /// A sentence on the first row in which two columns differ; empty if there is none.
 std::string difference(const std::string& where, const Column& a, const Column& b) {
   if (a.data.index() != b.data.index()) return where + " has different types";
-  if (a.enum_names != b.enum_names) return where + " has different names of values";
+  if (!agree(a.enum_names, b.enum_names)) return where + " has different names of values";
   return std::visit(
       [&](const auto& left) -> std::string {
         const auto& right = std::get<std::decay_t<decltype(left)>>(b.data);
