@@ -97,9 +97,7 @@ const std::vector<Key> kTierRows = {
      "Time of one block on the disk beyond its bytes; the default is about a random read of flash.",
      in_disk<&Disk::latency_us>},
     {"sim.disk_queue", Whole{1, 1 << 16, "blocks"}, neutral(32), kWhereDisk,
-     "Blocks that the disk serves at once in each direction; vendors state bandwidths at this "
-     "depth.",
-     in_disk<&Disk::queue>},
+     "Blocks that the disk serves at once in each direction.", in_disk<&Disk::queue>},
 };
 
 }  // namespace worker
