@@ -106,7 +106,7 @@ Status read_status(const std::string& path) {
   using_files([&path] { sweep::resolved(path); });  // refuses links that lead to themselves
   // Read first: a driver that ends after this has written everything that is read below.
   status.driver = sweep::live_driver(path);
-  if (status.driver) status.silent_s = std::max(0.0, -seconds_until(status.driver->heard));
+  if (status.driver) status.silent_s = std::max(0.0, -engine::seconds_until(status.driver->heard));
   if (status.driver_is_silent() && !status.driver->is_certain) status.driver.reset();
   std::map<std::string, sweep::RunMark> marks;
   const std::string host = worker::detect_host().name;

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <atomic>
-#include <ctime>
 
 namespace driver {
 namespace {
@@ -35,10 +34,6 @@ int DrainSignals::count() const { return received_count; }
 
 void ignore_drain_signals() {
   for (const int signal : kDrainSignals) std::signal(signal, SIG_IGN);
-}
-
-double seconds_until(std::int64_t unix_time) {
-  return std::difftime(static_cast<std::time_t>(unix_time), std::time(nullptr));
 }
 
 }  // namespace driver

@@ -1,6 +1,5 @@
 #pragma once
 #include <csignal>
-#include <cstdint>
 
 namespace driver {
 
@@ -20,8 +19,5 @@ class DrainSignals {
 
 /// For workers: mpirun sends these signals to every rank, and only the driver acts on them.
 void ignore_drain_signals();
-
-/// Seconds until a Unix time, e.g. SLURM_JOB_END_TIME; negative when it has passed.
-double seconds_until(std::int64_t unix_time);
 
 }  // namespace driver

@@ -50,7 +50,7 @@ std::vector<sweep::Note> provenance_of(const Options& options) {
 std::optional<double> seconds_left(const Options& options) {
   std::optional<double> left = options.time_limit_s;
   if (options.end_time) {
-    const double until = seconds_until(*options.end_time);
+    const double until = engine::seconds_until(*options.end_time);
     left = left ? std::min(*left, until) : until;
   }
   return left;

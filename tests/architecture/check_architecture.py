@@ -45,7 +45,7 @@ MAY_INCLUDE = {
     "workers/engine": "workers/engine/base workers/engine/cache workers/engine/step workers/engine/tiers workers/engine/scheduler",
     "workers/policies/estimators": "workers/engine/base",
     "workers/policies/admission": "workers/policies/estimators workers/engine/base workers/engine/step",
-    "workers/policies/eviction": "workers/policies/estimators workers/engine/base workers/engine/step",
+    "workers/policies/eviction": "workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step",
     "workers/policies/host_eviction": "workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step",
     "workers/policies/order": "workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step",
     "workers/policies/plugin": "sweeps/files workers/policies/admission workers/policies/estimators workers/policies/order workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch posix",
@@ -124,7 +124,7 @@ HEADERS = {
 }
 # Rule, pattern, the files it is looked for in, the files where it belongs.
 ONLY_THERE = [
-    ("clock", r"\b(steady|system|high_resolution)_clock\b|\bclock_gettime\b", r".*", r"workers/engine/base/clock\.cpp|tests/.*"),
+    ("clock", r"\b(steady|system|high_resolution)_clock\b|\bclock_gettime\b|\bstd::time\(", r".*", r"workers/engine/base/clock\.cpp|tests/.*"),
     ("environment", r"\b(secure_)?getenv\b", r".*", r"driver/command_line/options\.cpp|workers/server/secret_headers\.cpp|tests/.*"),
     ("conditional", r"#\s*(el)?if.*(CUDA(?!CC__|_ARCH_)|NCCL|MPI|HDF5|KVSWEEP)", r".*\.(hpp|cuh)", r"(?!)"),
 ]

@@ -115,11 +115,11 @@ std::string decisions_of(const engine::StepTrace& trace, const Names& names) {
 }
 
 engine::EngineConfig with_forecasts(engine::EngineConfig config, engine::PrefetchPolicy* prefetch,
-                                    const engine::EvictionChoice& eviction,
+                                    engine::EvictionChoice eviction,
                                     engine::HostEviction* host_eviction) {
   config.tier.prefetch = prefetch;
   config.tier.eviction = host_eviction;
-  config.eviction = eviction;
+  config.eviction = std::move(eviction);
   return config;
 }
 
@@ -136,9 +136,8 @@ class Service {
         order_(policies::make_order(policy_)),
         retention_(policies::make_retention(policy_)),
         prefetch_(policies::make_prefetch(policy_)),
-        eviction_(policies::make_eviction(policy_)),
         host_eviction_(policies::make_host_eviction(policy_, *order_)),
-        engine_(with_forecasts(serving.engine, prefetch_.get(), eviction_.choice(),
+        engine_(with_forecasts(serving.engine, prefetch_.get(), policies::make_eviction(policy_),
                                host_eviction_.get()),
                 clock_, backend, *order_, *retention_, sink_, copier) {
     for (std::size_t j = 0; j < jobs.size(); ++j) clients_[j].arrival = jobs[j].arrival;
@@ -242,7 +241,6 @@ class Service {
   std::unique_ptr<engine::QueueOrder> order_;
   std::unique_ptr<engine::RetentionPolicy> retention_;
   std::unique_ptr<engine::PrefetchPolicy> prefetch_;
-  policies::Eviction eviction_;
   std::unique_ptr<engine::HostEviction> host_eviction_;
   engine::Engine engine_;
 };

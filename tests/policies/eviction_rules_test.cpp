@@ -24,7 +24,9 @@ struct RuleWorld : KvWorld {
   RuleWorld(int usable_blocks, const std::string& rule, const policies::EvictionConfig& config = {})
       : KvWorld(usable_blocks + 1, kBlock),
         rule(policies::make_eviction_rule(rule, config)),
-        eviction(kv, *this->rule) {}
+        eviction(kv, this->rule) {
+    kv.set_eviction_order(eviction);
+  }
 
   Request& begin(const Tokens& prompt, const Served& turn = {}) {
     Request& request = sequence(prompt);
@@ -58,7 +60,7 @@ struct RuleWorld : KvWorld {
   }
   int cached(const Tokens& prompt) { return static_cast<int>(hits(sequence(prompt)).size()); }
 
-  std::unique_ptr<engine::EvictionRule> rule;
+  std::shared_ptr<engine::EvictionRule> rule;
   engine::RankedEviction eviction;
 };
 

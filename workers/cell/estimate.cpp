@@ -103,12 +103,8 @@ CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& worklo
   const double most = most_live > 0 ? std::min<double>(most_live, jobs) : jobs;
   const double alive = std::clamp(jobs * alone_s / std::max(last_arrival_s, 1e-9), 1.0, most);
   // KV that fits neither pool nor host tier, which also has what is in the pool, is evicted between
-  // turns, as in an LRU cache that is accessed cyclically. A queue in the order of jobs serves
-  // those that fit, and then the others.
-  const double served =
-      config.policy.order == "job_fcfs" ? std::min(alive, pool / demand.context) : alive;
-  const double kept =
-      std::min(1.0, std::max(pool, host_tokens(config)) / (served * demand.context));
+  // turns, as in an LRU cache that is accessed cyclically.
+  const double kept = std::min(1.0, std::max(pool, host_tokens(config)) / (alive * demand.context));
   const double prefill =
       demand.new_tokens + (kept < 1 ? 1 - kept * kept : 0) * (demand.prompt - demand.new_tokens);
   const double batch = std::clamp(std::min(alive, pool / demand.context), 1.0,

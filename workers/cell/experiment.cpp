@@ -301,12 +301,11 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   const auto order = policies::make_order(policy);
   const auto retention = policies::make_retention(policy);
   const auto prefetch = policies::make_prefetch(policy);
-  const auto eviction = policies::make_eviction(policy);
   const auto host_eviction = policies::make_host_eviction(policy, *order);
   engine_config.tier.prefetch = prefetch.get();
   engine_config.tier.eviction = host_eviction.get();
   engine_config.tier.disk = execution->disk();
-  engine_config.eviction = eviction.choice();
+  engine_config.eviction = policies::make_eviction(policy);
   engine_config.tier.transfers.block_load_time = block_load_time(config);
   Recorder recorder(load.workload, config.bytes_per_block, engine_config.kv.block_size,
                     policies::declared_reasons(), hooks.record);

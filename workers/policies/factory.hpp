@@ -26,13 +26,8 @@ const std::shared_ptr<Plugin>& loaded_plugin(const PolicyConfig& config);
 std::unique_ptr<engine::QueueOrder> make_order(const PolicyConfig& config);
 std::unique_ptr<engine::RetentionPolicy> make_retention(const PolicyConfig& config);
 std::unique_ptr<TtlRule> make_ttl_rule(const PolicyConfig& config);
-/// What orders evictions: at most one of both, and none for lru and partial_first.
-struct Eviction {
-  std::unique_ptr<engine::ReturnForecast> forecast{};
-  std::unique_ptr<engine::EvictionRule> rule{};
-  engine::EvictionChoice choice() const { return {forecast.get(), rule.get()}; }
-};
-Eviction make_eviction(const PolicyConfig& config);
+/// Empty for lru and partial_first.
+engine::EvictionChoice make_eviction(const PolicyConfig& config);
 /// What leaves the host tier first; null for lru. Borrows the order.
 std::unique_ptr<engine::HostEviction> make_host_eviction(const PolicyConfig& config,
                                                          const engine::QueueOrder& order);

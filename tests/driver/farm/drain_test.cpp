@@ -1,7 +1,5 @@
 #include "driver/farm/drain.hpp"
 
-#include <ctime>
-
 #include "tests/support/catch.hpp"
 
 using driver::DrainSignals;
@@ -34,10 +32,4 @@ TEST_CASE("a worker ignores all three") {
     std::raise(signal);
     CHECK(std::signal(signal, SIG_DFL) == SIG_IGN);
   }
-}
-
-TEST_CASE("the time until an instant is in seconds, negative when it has passed") {
-  const std::int64_t now = std::time(nullptr);
-  CHECK(driver::seconds_until(now + 100) == Approx(100).margin(2));
-  CHECK(driver::seconds_until(now - 100) == Approx(-100).margin(2));
 }

@@ -1,5 +1,7 @@
 #include "workers/engine/base/clock.hpp"
 
+#include <ctime>
+
 #include "tests/support/catch.hpp"
 
 using namespace std::chrono_literals;
@@ -54,4 +56,10 @@ TEST_CASE("seconds are rounded to the nearest nanosecond", "[clock]") {
   CHECK(engine::from_seconds(1e-9 * 0.6) == 1ns);
   CHECK(engine::from_seconds(-2.5) == -2500ms);
   CHECK(engine::to_seconds(250ms) == 0.25);
+}
+
+TEST_CASE("the time until an instant is in seconds, negative when it has passed") {
+  const std::int64_t now = std::time(nullptr);
+  CHECK(engine::seconds_until(now + 100) == Approx(100).margin(2));
+  CHECK(engine::seconds_until(now - 100) == Approx(-100).margin(2));
 }

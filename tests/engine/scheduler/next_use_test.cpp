@@ -1,5 +1,3 @@
-#include "workers/engine/scheduler/next_use.hpp"
-
 #include <map>
 
 #include "tests/engine/support/scheduler_world.hpp"

@@ -40,8 +40,7 @@ SchedulerWorld::SchedulerWorld(const WorldConfig& config, engine::HostTier* give
           with_policies(config.tier, prefetch_.get(), host_eviction_.get(), shadow.disk),
           config.scheduler.max_num_batched_tokens, kv, &shadow, pins.events())),
       tier(given != nullptr ? *given : *own_tier_),
-      eviction_(policies::make_eviction(policy_)),
-      eviction_order_(engine::make_eviction_order(eviction_.choice(), kv, *order_)),
+      eviction_order_(engine::make_eviction_order(policies::make_eviction(policy_), kv, *order_)),
       scheduler_(config.scheduler, kv, *order_, pins, tier, eviction_order_.get()),
       invariants_(config.kv, config.scheduler, kv, scheduler_, *order_, pins, tier,
                   config.policy.order == "fcfs" && !policies::limits(config.policy.admission) &&

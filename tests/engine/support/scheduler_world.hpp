@@ -122,7 +122,6 @@ class SchedulerWorld {
   engine::HostTier& tier;
 
  private:
-  policies::Eviction eviction_;
   std::unique_ptr<engine::EvictionOrder> eviction_order_;
   engine::Scheduler scheduler_;
   engine::StepPlan plan_;

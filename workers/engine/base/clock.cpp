@@ -18,6 +18,10 @@ std::string utc_now() {
   return text;
 }
 
+double seconds_until(std::int64_t unix_time) {
+  return std::difftime(static_cast<std::time_t>(unix_time), std::time(nullptr));
+}
+
 WallClock::WallClock() : origin_(monotonic_now()) {}
 Nanos WallClock::now() const { return monotonic_now() - origin_; }
 void WallClock::wait_until(Nanos t) {

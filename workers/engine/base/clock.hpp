@@ -1,6 +1,7 @@
 #pragma once
 #include <chrono>
 #include <cmath>
+#include <cstdint>
 #include <string>
 
 namespace engine {
@@ -13,6 +14,8 @@ inline Nanos from_seconds(double seconds) { return Nanos{std::llround(seconds * 
 
 /// The calendar time, in a form for people: "2026-01-31T12:00:00Z".
 std::string utc_now();
+/// Seconds until a Unix time, e.g. SLURM_JOB_END_TIME; negative when it has passed.
+double seconds_until(std::int64_t unix_time);
 
 class Clock {
  public:

@@ -1,5 +1,5 @@
 #pragma once
-#include "workers/engine/step/return_forecast.hpp"
+#include "workers/engine/base/request.hpp"
 
 namespace engine {
 
@@ -34,8 +34,16 @@ enum class LoadTime : std::uint8_t {
 
 /// Says when jobs return and what their KV is worth. The engine asks it, and decides when copies
 /// run and which blocks are evicted.
-class PrefetchPolicy : public ReturnForecast {
+class PrefetchPolicy {
  public:
+  virtual ~PrefetchPolicy() = default;
+  /// A turn has arrived: the job's tool, if one ran, has finished.
+  virtual void on_arrival(const Request& request) = 0;
+  /// The turn has finished, another follows, and its tool starts.
+  virtual void on_turn_finish(const Request& request, Nanos now) = 0;
+  /// The time by which the job's next turn arrives with this probability, in (0, 1), given that it
+  /// has not arrived by `now`. Never earlier than `now`.
+  virtual Nanos returns_by(JobId job, double probability, Nanos now) const = 0;
   /// Of a job whose tool runs, or whose next turn has arrived and waits.
   virtual LoadTime load_time(JobId job, bool arrived) const = 0;
   /// Seconds to recompute the last `missing_tokens` tokens of a context of `context_tokens`.

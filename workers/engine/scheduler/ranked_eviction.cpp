@@ -2,27 +2,24 @@
 
 #include <ranges>
 
-#include "workers/engine/scheduler/next_use.hpp"
-
 namespace engine {
 
-RankedEviction::RankedEviction(KvCache& kv, EvictionRule& rule)
-    : kv_(kv), rule_(rule), nodes_(static_cast<std::size_t>(kv.num_usable()) + 1) {
-  rule.prepare(kv.num_usable(), kv.block_size());
-  kv.set_eviction_order(*this);
+RankedEviction::RankedEviction(KvCache& kv, std::shared_ptr<EvictionRule> rule)
+    : kv_(kv), rule_(std::move(rule)), nodes_(static_cast<std::size_t>(kv.num_usable()) + 1) {
+  rule_->prepare(kv.num_usable(), kv.block_size());
 }
 
 void RankedEviction::on_registered(const Request& request, int i) {
   const BlockId block = request.blocks[static_cast<std::size_t>(i)];
   node(block).cached = true;
   continue_from(request, i);
-  rule_.on_registered(request, i);
+  rule_->on_registered(request, i);
 }
 
 void RankedEviction::on_hit(const Request& request, int i) {
   // Of blocks with equal content another one may have been evicted since.
   continue_from(request, i);
-  rule_.on_hit(request, i);
+  rule_->on_hit(request, i);
 }
 
 /// The request's i-th block continues the one before it.
@@ -45,7 +42,7 @@ void RankedEviction::leave_parent(Node& child) {
 
 void RankedEviction::on_freed(BlockId block) {
   release(block);
-  if (const auto other = rule_.on_freed(block)) {
+  if (const auto other = rule_->on_freed(block)) {
     unrank(index(*other));
     release(*other);
     rank(index(*other));
@@ -61,7 +58,7 @@ void RankedEviction::release(BlockId block) {
 void RankedEviction::on_used(BlockId block) {
   node(block).free = false;
   unrank(index(block));
-  rule_.on_used(block);
+  rule_->on_used(block);
 }
 
 void RankedEviction::on_unregistered(BlockId block) { forget(block); }
@@ -82,7 +79,7 @@ RankedEviction::Place RankedEviction::place(std::uint32_t block) const {
 void RankedEviction::rank(std::uint32_t block) {
   Node& leaf = nodes_[block];
   if (!leaf.cached || !leaf.free || leaf.children > 0 || leaf.ranked) return;
-  leaf.rank = rule_.rank(BlockId{block}, now_);
+  leaf.rank = rule_->rank(BlockId{block}, now_);
   leaf.ranked = true;
   leaves_.insert(place(block));
   if (leaf.rank.until != Nanos::max()) expiring_.emplace(leaf.rank.until, block);
@@ -116,7 +113,7 @@ void RankedEviction::before_eviction(int count) {
   victims_.clear();
   for (; count > 0; --count) {
     const BlockId victim = next_victim();
-    rule_.on_evicted(victim);
+    rule_->on_evicted(victim);
     forget(victim);
     victims_.push_back(victim);
   }
@@ -125,9 +122,11 @@ void RankedEviction::before_eviction(int count) {
 
 std::unique_ptr<EvictionOrder> make_eviction_order(const EvictionChoice& choice, KvCache& kv,
                                                    const QueueOrder& order) {
-  if (choice.rule != nullptr) return std::make_unique<RankedEviction>(kv, *choice.rule);
-  if (choice.next_use == nullptr) return nullptr;
-  return std::make_unique<NextUse>(kv, order, *choice.next_use);
+  std::unique_ptr<EvictionOrder> made;
+  if (choice.rule != nullptr) made = std::make_unique<RankedEviction>(kv, choice.rule);
+  if (choice.order) made = choice.order(kv, order);
+  if (made) kv.set_eviction_order(*made);
+  return made;
 }
 
 }  // namespace engine

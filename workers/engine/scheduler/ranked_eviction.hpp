@@ -15,8 +15,8 @@ namespace engine {
 /// block that is released or evicted, n being the number of such blocks.
 class RankedEviction final : public EvictionOrder {
  public:
-  /// Both borrowed. Becomes the cache's eviction order.
-  RankedEviction(KvCache& kv, EvictionRule& rule);
+  /// Borrows the cache.
+  RankedEviction(KvCache& kv, std::shared_ptr<EvictionRule> rule);
   RankedEviction(const RankedEviction&) = delete;
 
   void before_eviction(int count) override;
@@ -28,9 +28,9 @@ class RankedEviction final : public EvictionOrder {
   void on_unregistered(BlockId block) override;
 
   void begin_step(Nanos now) override { now_ = now; }
-  void on_preempted(const Request& request) override { rule_.on_released(request, now_); }
+  void on_preempted(const Request& request) override { rule_->on_released(request, now_); }
   void on_turn_finish(const Request& request, Nanos now) override {
-    rule_.on_released(request, now);
+    rule_->on_released(request, now);
   }
 
  private:
@@ -65,7 +65,7 @@ class RankedEviction final : public EvictionOrder {
   void rank_expired();
 
   KvCache& kv_;
-  EvictionRule& rule_;
+  std::shared_ptr<EvictionRule> rule_;
   std::vector<Node> nodes_;  // by block
   std::set<Place> leaves_;   // free blocks that no cached block continues
   std::set<std::pair<Nanos, std::uint32_t>> expiring_;  // of leaves_, by when their rank ends
@@ -74,7 +74,8 @@ class RankedEviction final : public EvictionOrder {
   Nanos now_{0};
 };
 
-/// The order that was chosen, which becomes the cache's; null where none was. All are borrowed.
+/// The order that was chosen, which becomes the cache's; null where none was. Borrows cache and
+/// queue.
 std::unique_ptr<EvictionOrder> make_eviction_order(const EvictionChoice& choice, KvCache& kv,
                                                    const QueueOrder& order);
 

@@ -1,11 +1,15 @@
 #pragma once
+#include <functional>
+#include <memory>
 #include <optional>
 
 #include "workers/engine/base/request.hpp"
 
 namespace engine {
 
-class ReturnForecast;
+class EvictionOrder;
+class KvCache;
+class QueueOrder;
 
 /// A block's place in the order of eviction: the least value goes first, and of equals the block
 /// that was released first.
@@ -40,11 +44,15 @@ class EvictionRule {
   virtual void on_evicted(BlockId) {}
 };
 
+/// Makes an order for this cache, which lives longer, as does the queue.
+using EvictionOrderMaker =
+    std::function<std::unique_ptr<EvictionOrder>(KvCache&, const QueueOrder&)>;
+
 /// What orders evictions; at most one is set. Without either, the block released first is evicted
-/// first. Borrowed.
+/// first.
 struct EvictionChoice {
-  ReturnForecast* next_use = nullptr;  // the KV that is used last by this forecast
-  EvictionRule* rule = nullptr;        // the block of least rank
+  EvictionOrderMaker order{};
+  std::shared_ptr<EvictionRule> rule{};  // evicts the block of least rank
 };
 
 }  // namespace engine

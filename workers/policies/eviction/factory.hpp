@@ -4,9 +4,14 @@
 #include <vector>
 
 #include "workers/engine/step/eviction_rule.hpp"
+#include "workers/policies/estimators/config.hpp"
 #include "workers/policies/eviction/config.hpp"
 
 namespace policies {
+
+/// The KV that is used last goes first, by a forecast of when jobs return or by their true return.
+engine::EvictionOrderMaker make_next_use_order(EstimatorConfig estimator);
+engine::EvictionOrderMaker make_oracle_order(EstimatorConfig estimator);
 
 /// Appends the parameters that the rules declare.
 void add_eviction_parameters(std::vector<DeclaredParameter>& all);

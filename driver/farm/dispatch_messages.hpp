@@ -1,0 +1,132 @@
+#pragma once
+#include <chrono>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "sweeps/tables/status.hpp"
+
+namespace driver {
+
+using Nanos = std::chrono::nanoseconds;
+
+// What the dispatcher is told, and what it asks for.
+
+/// A cell to run: the part of it that dispatching needs.
+struct CellTask {
+  int cell = 0;  // its index in the plan
+  std::string sku{};
+  double estimate_s = 0;  // expected run time; 0: unknown
+  double host_gib = 0;    // host memory that it needs
+  int attempts = 0;       // in earlier runs
+  int deaths = 0;         // earlier attempts that are counted as having killed their process
+  bool alone = false;     // it has shared an attempt that ended without a result
+  /// Cells of a group are served by one server. They run one after another where nothing else
+  /// decides, since it is costly to start: in the place of the group's longest cell. 0: none.
+  int group = 0;
+  double group_s = 0;  // estimate of the longest cell of the group
+  /// All workers ask the same server for the cells of the group: no two of them run at once.
+  bool one_server = false;
+};
+
+/// What a worker is.
+struct WorkerCaps {
+  std::string sku;  // empty: accepts cells of any SKU
+  std::string node;
+  double node_gib = 0;  // host memory of the node that cells may use
+  std::string backend;
+};
+
+struct DispatchRules {
+  std::string backend{};
+  int workers = 1;                           // number of workers that will say hello
+  int tries = 2;                             // attempts at a cell in this run
+  int deaths = 2;                            // deaths that quarantine a cell
+  std::optional<Nanos> deadline{};           // when the whole run must have ended
+  Nanos margin = std::chrono::seconds(90);   // kept free before the deadline
+  std::optional<Nanos> cell_timeout{};       // for a whole cell; if unset, the next two apply
+  Nanos stalled = std::chrono::minutes(10);  // longest time without progress while a cell serves
+  Nanos stalled_outside = std::chrono::minutes(60);  // the same while it loads or stores
+  Nanos abandon_grace = std::chrono::seconds(30);    // for the current step to end
+  Nanos silence = std::chrono::seconds(60);          // longest gap between heartbeats if busy
+  Nanos hello_grace = std::chrono::seconds(120);     // for all workers to say hello, from the start
+                                                     // or the last loss of one that is replaced
+  /// Fresh cells that are expected to take less together are assigned as one attempt. Its end is
+  /// theirs; without a result it does not count, and each is tried alone. 0: none are.
+  Nanos together{0};
+};
+
+// Events -------------------------------------------------------------------------------------
+
+struct WorkerJoined {
+  int worker;
+  WorkerCaps caps;
+};
+struct WorkerHeard {  // a heartbeat
+  int worker;
+  bool progressed = true;  // its cell made progress since the last heartbeat
+  bool serving = true;     // its cell runs steps; false while it loads before or stores after
+};
+struct WorkerLost {  // its process is gone
+  int worker;
+  bool crashed = false;   // by its own doing: no other cell can have killed it
+  int signal = 0;         // that killed it; 0: none, or not known
+  bool replaced = false;  // another worker will join in its place
+};
+struct CellDone {
+  int worker;
+  sweep::Attempt attempt;
+};
+struct CellFailed {
+  int worker;
+  sweep::Attempt attempt;
+  sweep::CellStatus kind;  // only `failed` is retried
+  std::string reason;
+  bool poisoned = false;       // the worker cannot run another cell
+  bool machine_fault = false;  // not counted against the cell
+  bool wrong_server = false;   // of the cell's group: none of its cells starts in this run
+};
+struct CellAbandoned {
+  int worker;
+  sweep::Attempt attempt;
+};
+struct Tick {};
+struct Drain {};    // start nothing more; running cells end if the deadline allows
+struct StopNow {};  // abandon what runs
+
+using Event = std::variant<WorkerJoined, WorkerHeard, WorkerLost, CellDone, CellFailed,
+                           CellAbandoned, Tick, Drain, StopNow>;
+
+// Commands -----------------------------------------------------------------------------------
+
+struct AssignCell {
+  int worker;
+  sweep::Attempt attempt;
+  std::vector<int> more{};   // cells that share the attempt, whose number is then 0
+  int deaths = 0;            // of its process, in earlier attempts at this cell
+  bool keep_memory = false;  // the worker's host memory stays when the cell is done
+};
+struct AbandonCell {
+  int worker;
+  sweep::Attempt attempt;
+};
+struct StopWorker {
+  int worker;
+};
+/// An attempt failed and the cell will be retried, or it was abandoned and the cell stays planned.
+struct AttemptEnded {
+  sweep::Attempt attempt;
+  int deaths;  // of its process in this and earlier attempts at this cell
+  std::string reason;
+};
+/// The cell is over without a result.
+struct CellEnded {
+  sweep::Attempt attempt;  // the last one, in this run or an earlier one
+  sweep::CellStatus kind;
+  std::string reason;
+};
+
+using Command = std::variant<AssignCell, AbandonCell, StopWorker, AttemptEnded, CellEnded>;
+
+}  // namespace driver
