@@ -189,11 +189,15 @@ void check(const Options& options) {
       {"--node-memory-gib", options.node_memory_gib}};
   for (const auto& [name, value] : limits) {
     if (value && !(*value >= 1e-3 && *value <= 1e8))
-      throw UsageError(std::string(name) + " must be between 0.001 and 100000000");
+      throw UsageError(std::string(name) + " must be between 0.001 and 100000000, found " +
+                       sweep::to_text(sweep::Value(*value)));
   }
-  if (!(options.wait_s >= 0)) throw UsageError("--wait must not be negative");
+  if (!(options.wait_s >= 0))
+    throw UsageError("--wait must not be negative, found " +
+                     sweep::to_text(sweep::Value(options.wait_s)));
   if (!(options.wait_space_s >= 0 && options.wait_space_s <= 1e8))
-    throw UsageError("--wait-space must be between 0 and 100000000");
+    throw UsageError("--wait-space must be between 0 and 100000000, found " +
+                     sweep::to_text(sweep::Value(options.wait_space_s)));
 }
 
 void print_help(const Subcommand& command, std::ostream& out) {

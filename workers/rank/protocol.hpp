@@ -17,7 +17,11 @@ struct ProtocolError : std::runtime_error {
 };
 
 inline constexpr std::uint16_t kProtocolVersion = 6;
-/// Version, kind, payload length.
+/// Version, kind, payload length, little-endian; then the fields in the order of protocol.cpp, a
+/// text behind its length in 8 bytes. Goodbye{stuck = true} is
+///
+///     06 00 | 06 00 | 01 00 00 00 00 00 00 00 | 01
+///     version  kind   payload of one byte       stuck
 inline constexpr std::size_t kFrameHeaderBytes = 2 + 2 + 8;
 /// A longer payload means a damaged length, not a result.
 inline constexpr std::uint64_t kMaxPayloadBytes = std::uint64_t{4} << 30;

@@ -12,12 +12,22 @@
 namespace engine {
 
 /// Blocks by state. The five counts add up to the usable blocks of the pool.
+///
+///   state      is referenced by          becomes
+///   empty      nothing, no content       allocated: a request gets it (try_admit, try_grow,
+///   extend) cached     nothing, content to reuse allocated: by a hit; copying: begin_copy;
+///   evicted, and
+///                                        allocated at once, when empty blocks run out
+///   allocated  a request, and possibly   pinned: pin; copying: release while a copy runs; cached
+///              pins or copies            or, unregistered, empty: release
+///   pinned     pins, possibly copies     allocated: by a hit; copying or cached: unpin
+///   copying    copies alone              allocated: by a hit; cached or empty: end_copy
 struct BlockCensus {
-  int allocated = 0;  // referenced by a request (and possibly by a pin or a copy)
-  int pinned = 0;     // referenced by pins alone: not evictable, although no request uses it
-  int copying = 0;    // referenced by copies from or to the host alone
-  int cached = 0;     // free, with content that is reusable until evicted
-  int empty = 0;      // free, no content
+  int allocated = 0;
+  int pinned = 0;
+  int copying = 0;
+  int cached = 0;
+  int empty = 0;
 };
 
 /// Cached content that was evicted because its block was allocated again.
