@@ -1,7 +1,6 @@
 #include "analysis/capacity/limits.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <optional>
 #include <stdexcept>
@@ -26,12 +25,22 @@ constexpr Latency kLatencies[] = {
     {"jct_turns", "jobs", "jct_turns_s", ""},
 };
 constexpr std::string_view kInteractivity = "interactivity";
-constexpr std::array kRates = {"output_tok_per_s", "total_tok_s", "prefix_hit_rate",
-                               "host_hit_rate"};
 
-const Latency* latency_named(std::string_view name) {
-  const auto* found = std::ranges::find(kLatencies, name, &Latency::name);
-  return found == std::end(kLatencies) ? nullptr : found;
+/// A figure that is a metric as it is.
+struct CellFigure {
+  std::string_view name, unit;
+  bool is_most = false;  // less is better
+};
+constexpr CellFigure kFigures[] = {{"output_tok_per_s", "tok/s"},
+                                   {"total_tok_s", "tok/s"},
+                                   {"prefix_hit_rate", ""},
+                                   {"host_hit_rate", ""},
+                                   {"preemptions", "", true}};
+
+template <class Row, std::size_t n>
+const Row* row_named(const Row (&rows)[n], std::string_view name) {
+  const Row* found = std::ranges::find(rows, name, &Row::name);
+  return found == std::end(rows) ? nullptr : found;
 }
 
 /// A metric taken apart: "ttft_p90".
@@ -45,13 +54,14 @@ struct Statistic {
 };
 
 std::optional<Statistic> statistic_of(std::string metric) {
-  if (metric.ends_with("_s") && std::ranges::find(kRates, metric) == kRates.end())
+  if (metric.ends_with("_s") && row_named(kFigures, metric) == nullptr)
     metric.resize(metric.size() - 2);
   const std::size_t at = metric.rfind('_');
   if (at == std::string::npos) return std::nullopt;
   Statistic found{metric.substr(0, at)};
   const std::string_view what = std::string_view(metric).substr(at + 1);
-  if (latency_named(found.name) == nullptr && found.name != kInteractivity) return std::nullopt;
+  if (row_named(kLatencies, found.name) == nullptr && found.name != kInteractivity)
+    return std::nullopt;
   if (what == "max") found.percent = 100;
   if (what == "max" || what == "mean") return found;
   const auto percent = what.starts_with('p') ? number_from(what.substr(1)) : std::nullopt;
@@ -60,12 +70,16 @@ std::optional<Statistic> statistic_of(std::string metric) {
   return found;
 }
 
-std::string known_metrics() {
+template <class Row, std::size_t n>
+std::string names_of(const Row (&rows)[n]) {
   std::vector<std::string> names;
-  for (const Latency& each : kLatencies) names.emplace_back(each.name);
-  names.emplace_back(kInteractivity);
-  return "NAME_p90 (any percentile), NAME_mean or NAME_max of " + sweep::joined(names) + "; or " +
-         sweep::joined(kRates);
+  for (const Row& each : rows) names.emplace_back(each.name);
+  return sweep::joined(names);
+}
+
+std::string known_metrics() {
+  return "NAME_p90 (any percentile), NAME_mean or NAME_max of " + names_of(kLatencies) + ", " +
+         std::string(kInteractivity) + "; or " + names_of(kFigures);
 }
 
 std::string without_blanks(std::string text) {
@@ -77,36 +91,37 @@ Limit limit_of(const std::string& text) {
   const std::size_t at = text.find('=');
   const auto number =
       at == std::string::npos ? std::nullopt : number_from(without_blanks(text.substr(at + 1)));
-  if (!number || !(*number > 0) || std::isinf(*number))
+  Limit limit{without_blanks(text.substr(0, at)), number.value_or(sweep::kNotObserved)};
+  const CellFigure* figure = row_named(kFigures, limit.metric);
+  const bool is_count = figure != nullptr && figure->is_most;  // none at all is a limit, too
+  if (!(limit.value > 0 || (is_count && limit.value == 0)) || std::isinf(limit.value))
     throw std::invalid_argument('"' + text + "\" is no limit: METRIC=NUMBER, as ttft_p90=2");
-  Limit limit{without_blanks(text.substr(0, at)), *number};
   const auto statistic = statistic_of(limit.metric);
-  const bool is_rate = std::ranges::find(kRates, limit.metric) != kRates.end();
-  if (!statistic && !is_rate && direction_of(limit.metric) == Direction::neither)
-    throw std::invalid_argument(limit.metric +
-                                " has no direction: neither more nor less of it is better; "
-                                "limits are of " +
-                                known_metrics());
-  if (!statistic && !is_rate)
-    throw std::invalid_argument("there is no metric " + limit.metric + "; limits are of " +
-                                known_metrics());
+  if (!statistic && figure == nullptr)
+    throw std::invalid_argument(
+        (direction_of(limit.metric) == Direction::neither
+             ? limit.metric + " has no direction: neither more nor less of it is better"
+             : "an SLO has no metric " + limit.metric) +
+        "; limits are of " + known_metrics());
   if (statistic) limit.metric = statistic->text();  // one spelling of "ttft_p90_s"
-  limit.is_most = statistic && statistic->name != kInteractivity;
+  limit.is_most = figure != nullptr ? figure->is_most : statistic->name != kInteractivity;
   return limit;
 }
 
 }  // namespace
 
-std::string unit_of(const std::string& metric) {
-  if (metric.ends_with("_rate")) return "";
-  const auto statistic = statistic_of(metric);
-  return statistic && statistic->name != kInteractivity ? "s" : "tok/s";
+std::string with_unit(const std::string& number, const std::string& metric) {
+  std::string_view unit = "s";
+  if (const CellFigure* figure = row_named(kFigures, metric)) {
+    unit = figure->unit;
+  } else if (metric.starts_with(kInteractivity)) {
+    unit = "tok/s";
+  }
+  return unit.empty() ? number : number + ' ' + std::string(unit);
 }
 
 std::string Limit::text() const {
-  const std::string unit = unit_of(metric);
-  return metric + (is_most ? " <= " : " >= ") + exact_number(value) +
-         (unit.empty() ? "" : ' ' + unit);
+  return metric + (is_most ? " <= " : " >= ") + with_unit(exact_number(value), metric);
 }
 
 std::vector<Limit> parse_limits(const std::string& text) {
@@ -122,7 +137,7 @@ std::vector<Limit> parse_limits(const std::string& text) {
 const std::vector<double>& CellMetrics::values(const std::string& name) {
   const auto [at, is_new] = values_.try_emplace(name);
   if (!is_new) return at->second;
-  const Latency& latency = *latency_named(name);
+  const Latency& latency = *row_named(kLatencies, name);
   const sweep::Table table = archive_.load_table(cell_.index, latency.table);
   std::vector<double> seconds = table.values<double>(std::string(latency.column));
   if (!latency.since.empty())

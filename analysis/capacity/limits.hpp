@@ -26,12 +26,12 @@ struct Slo {
 };
 
 /// "ttft_p90=2,tpot_p90=0.05". A metric is NAME_pN, NAME_mean or NAME_max of a latency (ttft, tpot,
-/// first_token, queue, jct_wall, jct_turns), interactivity_pN, or a figure of which more
-/// is better. Throws std::invalid_argument.
+/// first_token, queue, jct_wall, jct_turns), interactivity_pN, or one of a few figures. Throws
+/// std::invalid_argument.
 std::vector<Limit> parse_limits(const std::string& text);
 
-/// "s", "tok/s" or "".
-std::string unit_of(const std::string& metric);
+/// "2 s", "30 tok/s", "0.5": of a metric that a limit may be of.
+std::string with_unit(const std::string& number, const std::string& metric);
 
 /// The metric of a cell that has a result with /jobs and /turns; NaN where it was not observed.
 /// Percentiles come from the rows of those tables.

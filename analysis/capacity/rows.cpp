@@ -118,7 +118,7 @@ Capacity capacity_of(const CapacityRules& rules, const CapacityPlace& place, con
 /// "2.661 s at 88 (3 of 3)"
 std::string next_step(const Capacity& capacity) {
   if (capacity.binds == nullptr) return "-";
-  return four_digits(capacity.value) + ' ' + unit_of(capacity.binds->metric) + " at " +
+  return with_unit(four_digits(capacity.value), capacity.binds->metric) + " at " +
          four_digits(capacity.next) + " (" + std::to_string(capacity.misses) + " of " +
          std::to_string(capacity.search.seeds.size()) + ")";
 }
@@ -186,7 +186,7 @@ std::string Capacity::verdict(const CapacityRules& rules) const {
                                   ? "one agent"
                                   : four_digits(loads.front()) + ' ' + rules.unit();
     return "even " + least + (least == "one agent" ? " misses " : " miss ") + binds->metric + ": " +
-           four_digits(value) + ' ' + unit_of(binds->metric);
+           with_unit(four_digits(value), binds->metric);
   }
   return "";
 }

@@ -162,9 +162,10 @@ Ratio ratio_of(const BySeed& value, const BySeed& base) {
 }
 
 Direction direction_of(std::string_view figure) {
-  constexpr std::array<std::string_view, 9> kHigher = {
-      "prefix_hit_rate",  "host_hit_rate", "gpu_hit_tok",   "host_hit_tok", "tier_benefit_s",
-      "output_tok_per_s", "total_tok_s",   "prefill_tok_s", "decode_tok_s"};
+  constexpr std::array<std::string_view, 11> kHigher = {
+      "prefix_hit_rate", "host_hit_rate", "disk_hit_rate",  "gpu_hit_tok",
+      "host_hit_tok",    "disk_hit_tok",  "tier_benefit_s", "output_tok_per_s",
+      "total_tok_s",     "prefill_tok_s", "decode_tok_s"};
   constexpr std::array<std::string_view, 9> kNeither = {
       "jobs",         "turns",       "steps",      "forwards",       "computed_tok",
       "running_peak", "kv_used_pct", "gpu_blocks", "peak_device_mem"};

@@ -203,7 +203,8 @@ TEST_CASE("a search that cannot be for a capacity is refused, with its place") {
                  Contains("or give --most"));
   CHECK_THAT(complaint(kAgents, {"--most", "1"}), Contains("--most: the most to try must be"));
   CHECK_THAT(complaint(kAgents, {"--slo", "jobs=3"}), Contains("--slo: jobs has no direction"));
-  CHECK_THAT(complaint(kAgents, {"--slo", "ttft=3"}), Contains("--slo: there is no metric ttft;"));
+  CHECK_THAT(complaint(kAgents, {"--slo", "ttft=3"}),
+             Contains("--slo: an SLO has no metric ttft;"));
   CHECK_THAT(complaint(with(kSeeds, "\"workload.seed\" = [1, 2]")),
              Contains("agents.toml:10:") && Contains("needs three seeds or more"));
   CHECK_THAT(complaint(with(kSeeds + "\n", "")), Contains("[1, 2, 3] on the axes: they do not"));

@@ -31,14 +31,16 @@ TEST_CASE("a limit is the most of a latency, or the least of a speed") {
   CHECK(parse_limits("ttft_p99_s=1").front().is_most);
   CHECK(parse_limits(" ttft_p90 = 2, tpot_p90=0.05 ").back().text() == "tpot_p90 <= 0.05 s");
   CHECK(parse_limits("prefix_hit_rate=0.5").front().text() == "prefix_hit_rate >= 0.5");
+  const auto none = parse_limits("preemptions=0").front();
+  CHECK((none.text() == "preemptions <= 0" && none.is_met_by(0) && !none.is_met_by(1)));
 }
 
 TEST_CASE("a limit that is none is refused with what is allowed") {
   CHECK_THAT(complaint("jobs=3"), Contains("jobs has no direction"));
   CHECK_THAT(complaint("ttfp_p90=3"),
-             Contains("there is no metric ttfp_p90") && Contains("NAME_p90 (any percentile)"));
+             Contains("an SLO has no metric ttfp_p90") && Contains("NAME_p90 (any percentile)"));
   for (const char* wrong : {"ttft_p0=1", "ttft_p100=1", "ttft_pp=1", "ttft=1", "ttft_90=1"})
-    CHECK_THAT(complaint(wrong), Contains("there is no metric "));
+    CHECK_THAT(complaint(wrong), Contains("an SLO has no metric "));
   for (const char* wrong : {"", "ttft_p90", "ttft_p90=", "ttft_p90=0", "ttft_p90=-1",
                             "ttft_p90=inf", "ttft_p90=2s", "ttft_p90=2,", "ttft_p90=nan"})
     CHECK_THAT(complaint(wrong), Contains("is no limit: METRIC=NUMBER, as ttft_p90=2"));

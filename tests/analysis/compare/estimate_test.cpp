@@ -84,7 +84,8 @@ TEST_CASE("of the intervals of three repeats 95 % contain the ratio that they es
 
 TEST_CASE("throughput and hits are better when higher, times and waste when lower") {
   using analysis::Direction;
-  for (const char* figure : {"total_tok_s", "output_tok_per_s", "decode_tok_s", "prefix_hit_rate"})
+  for (const char* figure :
+       {"total_tok_s", "output_tok_per_s", "decode_tok_s", "prefix_hit_rate", "disk_hit_rate"})
     CHECK(analysis::direction_of(figure) == Direction::higher);
   for (const char* figure : {"jct_wall_mean_s", "ttft_p99_s", "preemptions", "gap_held_tok_s"})
     CHECK(analysis::direction_of(figure) == Direction::lower);
