@@ -132,6 +132,7 @@ constexpr Yield kYields[] = {
 struct FrontPoint {
   double x = 0, y = 0, load = 0;
   std::size_t seeds = 0;
+  std::string row;  // its policy and host memory
 };
 
 /// The means over the seeds of each load that has three, or as many as any.
@@ -145,30 +146,32 @@ std::vector<FrontPoint> points_of(const CapacityRules& rules, const CapacityPlac
     const double y = cell.metrics.at(kThroughput) / yield.per(rules, place.gpu);
     if (!std::isfinite(x) || !std::isfinite(y)) continue;
     FrontPoint& sum = sums[question.load];
-    sum = {sum.x + x, sum.y + y, rules.search.loads[question.load], sum.seeds + 1};
+    sum = {sum.x + x, sum.y + y, rules.search.loads[question.load], sum.seeds + 1, row_of(place)};
     seeds = std::max(seeds, sum.seeds);
   }
   std::vector<FrontPoint> points;
   for (const auto& [load, sum] : sums)
     if (const auto n = static_cast<double>(sum.seeds); sum.seeds >= std::min(seeds, kFewestRepeats))
-      points.push_back({sum.x / n, sum.y / n, sum.load, sum.seeds});
+      points.push_back({sum.x / n, sum.y / n, sum.load, sum.seeds, sum.row});
   return points;
 }
 
 ChartSeries series_through(const std::vector<FrontPoint>& points, const CapacityRules& rules) {
   ChartSeries series;
   std::vector<double> loads;
+  std::vector<std::string> rows;
   for (const FrontPoint& point : points) {
-    series.x.push_back(point.x);
-    series.y.push_back(point.y);
+    series.add(point.x, point.y);
     loads.push_back(point.load);
+    rows.push_back(point.row);
   }
-  series.more = {{rules.unit(), std::move(loads)}};
+  series.points = true;
+  series.more = {{rules.unit(), std::move(loads)}, {"policy and host memory", std::move(rows)}};
   return series;
 }
 
-/// The points of which none has more of both, as circles with their loads.
-ChartSeries front_of(const std::vector<FrontPoint>& all, const CapacityRules& rules) {
+/// The points of which none has more of both, from left to right.
+std::vector<FrontPoint> best_of(const std::vector<FrontPoint>& all) {
   std::vector<FrontPoint> best;
   for (const FrontPoint& point : all)
     if (std::ranges::none_of(all, [&](const FrontPoint& other) {
@@ -176,45 +179,67 @@ ChartSeries front_of(const std::vector<FrontPoint>& all, const CapacityRules& ru
                  (other.x > point.x || other.y > point.y);
         }))
       best.push_back(point);
-  ChartSeries front = series_through(best, rules);
+  std::ranges::sort(best, {}, &FrontPoint::x);
+  return best;
+}
+
+/// As circles with their loads.
+ChartSeries circles_through(const std::vector<FrontPoint>& points, const CapacityRules& rules) {
+  ChartSeries front = series_through(points, rules);
   front.name = "on the front";
   front.draw = Draw::dots;
   front.color = "text";
   front.hollow = true;
+  front.points = false;
   front.more.push_back({"label", front.more.front().values});
   return front;
 }
 
-/// What a load yields against what a user sees: a line over the loads of each policy; circles are
-/// on the front.
+/// A line over the loads of a policy and host memory.
+ChartSeries line_of(const CapacityPlace& place, const std::vector<FrontPoint>& points,
+                    const std::vector<std::string>& drams, const CapacityRules& rules) {
+  constexpr std::array kMarks = {"", "square", "up", "down"};
+  ChartSeries series = series_through(points, rules);
+  series.name = row_of(place);
+  series.policy = place.policy;
+  const auto dram = std::ranges::find(drams, dram_of(place)) - drams.begin();
+  series.mark = kMarks[static_cast<std::size_t>(dram) % kMarks.size()];
+  return series;
+}
+
+/// What a load yields against what a user sees: a line for each policy, or of several GPUs along
+/// the front of each; circles are on the front of all.
 Chart front_chart(const CapacityRules& rules, const Yield& yield, const std::string& of,
                   const CapacityPlaces& places, const std::string& kind) {
-  constexpr std::array kMarks = {"", "square", "up", "down"};
   Chart chart = start(kind, rules, of, yield.figure, yield.title);
   ChartPanel& panel = chart.panel();
   panel.x = {.name = "P90 interactivity [tokens/s that a user sees]", .names = {}, .log = 2};
   panel.y.name = yield.y;
-  const bool names_gpu = unique(places, [](const auto* each) { return each->gpu; }).size() > 1;
   const auto drams = unique(places, [](const auto* each) { return dram_of(*each); });
+  const auto gpus = unique(places, [](const auto* each) { return each->gpu; });
   std::vector<FrontPoint> all;
-  for (const CapacityPlace* each : places) {
-    const std::vector<FrontPoint> points = points_of(rules, *each, yield);
-    if (points.empty()) continue;
-    all.insert(all.end(), points.begin(), points.end());
-    ChartSeries series = series_through(points, rules);
-    series.name = (names_gpu ? each->gpu + ", " : "") + row_of(*each);
-    series.policy = each->policy;
-    const auto dram = std::ranges::find(drams, dram_of(*each)) - drams.begin();
-    series.mark = kMarks[static_cast<std::size_t>(dram) % kMarks.size()];
-    series.points = true;
-    panel.series.push_back(std::move(series));
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    std::vector<FrontPoint> own;
+    for (const CapacityPlace* each : places) {
+      if (each->gpu != gpus[i]) continue;
+      const std::vector<FrontPoint> points = points_of(rules, *each, yield);
+      own.insert(own.end(), points.begin(), points.end());
+      if (gpus.size() == 1 && !points.empty())
+        panel.series.push_back(line_of(*each, points, drams, rules));
+    }
+    all.insert(all.end(), own.begin(), own.end());
+    if (gpus.size() == 1 || own.empty()) continue;
+    ChartSeries& front = panel.series.emplace_back(series_through(best_of(own), rules));
+    front.name = gpus[i];
+    front.color = std::to_string(i);
   }
-  if (panel.series.empty()) chart.nothing = "No cell has a result.";
-  if (!all.empty()) panel.series.push_back(front_of(all, rules));
+  if (all.empty()) chart.nothing = "No cell has a result.";
+  if (!all.empty()) panel.series.push_back(circles_through(best_of(all), rules));
   chart.note =
-      "Each line goes over the loads that were tried, in means over the seeds. Circles "
-      "with their load (" +
-      rules.unit() + "): no other has both more. " + kind + '.';
+      std::string(gpus.size() > 1 ? "Each line goes over the best loads of a GPU's policies"
+                                  : "Each line goes over the loads that were tried") +
+      ", in means over the seeds. Circles with their load (" + rules.unit() +
+      "): no other has both more. " + kind + '.';
   return chart;
 }
 

@@ -98,6 +98,25 @@ test("the table and the names of policies are not cut", async () => {
   await section().screenshot({ path: join(place.screenshots, "capacity.png") });
 });
 
+test("charts are written in the font of the page", async () => {
+  const toggle = page.locator(".theme-toggle");
+  await page.evaluate(() => {
+    const { fillText } = CanvasRenderingContext2D.prototype;
+    window.fonts = new Set();
+    CanvasRenderingContext2D.prototype.fillText = function (...words) {
+      window.fonts.add(this.font);
+      fillText.apply(this, words);
+    };
+  });
+  for (const _ of ["dark", "light"]) {
+    await toggle.click();
+    await drawn(page);
+  }
+  const [fonts, family] = await page.evaluate(() => [[...window.fonts], getComputedStyle(document.body).fontFamily]);
+  assert.notEqual(fonts.length, 0);
+  assert.deepEqual(fonts.filter((font) => !font.endsWith(`px ${family}`)), []);
+});
+
 test("no page wrote to the console or asked the network for anything", () => {
   assert.deepEqual(pages.complaints.filter((each) => !/willReadFrequently/.test(each)), []);
 });

@@ -11,9 +11,9 @@ import { brief, listed, looks, nothing, table, type Dash, type Drawing, type Key
 
 const DASHED = [5, 4], HOLLOW_BOX = 4, MANY_POINTS = 60, LONG_NAMES = 60, NARROW = 640;
 const LOG = { type: "log", minorTick: { show: true, splitNumber: 9 }, minorSplitLine: { show: true } };
-const RING = 15, LONG_TEXT = 210; // pixels
+const RING = 15, LONG_TEXT = 220; // pixels
 const MARKS = { square: ["rect", 0], up: ["triangle", 0], down: ["triangle", 180], right: ["triangle", -90] } as const;
-const LABEL = { show: true, position: "top", distance: 3, fontSize: 10.5, fontFamily: "sans-serif", minMargin: 4, textBorderWidth: 3 };
+const LABEL = { show: true, position: "top", distance: 3, fontSize: 10.5, minMargin: 4, textBorderWidth: 3 };
 const GLYPHS: Record<string, string> = { square: "■", up: "▲", down: "▼", right: "▶", triangle: "▲", diamond: "◆" };
 
 const isBar = ({ draw }: Series) => draw === "bars" || draw === "stack";
@@ -51,7 +51,7 @@ const inLines = (name: string): string => name.replace("+", "\n+");
 
 /** Pixels that names beside a flat panel take. */
 const besidePanel = (texts: string[] = []): number =>
-  Math.min(LONG_TEXT, 6.5 * Math.max(0, ...texts.flatMap((each) => inLines(each).split("\n")).map(({ length }) => length)));
+  Math.min(LONG_TEXT, 6.8 * Math.max(0, ...texts.flatMap((each) => inLines(each).split("\n")).map(({ length }) => length)));
 
 const hasBeside = ({ beside }: Axis): boolean => beside !== undefined && window.innerWidth >= NARROW;
 
@@ -84,7 +84,7 @@ function axesOf(panel: ChartPanel, at: number, is_last: boolean) {
   const y = axisOf(panel.y, false, { gridIndex: at, nameGap: long > 4 ? 66 : 44, ...(panel.downward ? { inverse: true } : {}) });
   if (panel.flat) {
     const places = { type: "category", gridIndex: at, inverse: true };
-    const wrapped = { width: LONG_TEXT, overflow: "break", fontSize: 10.5, fontFamily: "sans-serif" }; // a canvas cannot measure "inherit"
+    const wrapped = { width: LONG_TEXT, overflow: "break", fontSize: 11, lineHeight: 14 };
     const none = { show: false };
     return {
       x: axisOf(panel.y, false, { gridIndex: at, nameGap: 26 }),

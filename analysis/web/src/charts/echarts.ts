@@ -8,7 +8,7 @@ import type { EChartsCoreOption, EChartsType } from "echarts/core";
 import { LabelLayout } from "echarts/features";
 import { CanvasRenderer } from "echarts/renderers";
 
-import { cssVar, onThemeChange, palette } from "@/shared/theme";
+import { cssVar, onThemeChange, pageFont, palette } from "@/shared/theme";
 
 echarts.use([
   BarChart, CustomChart, LineChart, ScatterChart, AriaComponent, AxisPointerComponent, DataZoomComponent, GraphicComponent, GridComponent,
@@ -28,7 +28,7 @@ export interface Chart {
 
 /** Colours, fonts and lines of the theme; an option's own settings win over these. */
 function themed(): Option {
-  const text = { color: cssVar("--muted"), fontFamily: "inherit" };
+  const text = { color: cssVar("--muted"), fontFamily: pageFont() };
   const axis = {
     axisLine: { lineStyle: { color: cssVar("--edge") } },
     axisTick: { lineStyle: { color: cssVar("--edge") } },

@@ -3,7 +3,7 @@ import type { CsvColumn, CsvValue } from "@/shared/csv";
 import { h } from "@/shared/dom";
 import { num } from "@/shared/format";
 import { policyLook } from "@/shared/policy_looks";
-import { cssVar, palette } from "@/shared/theme";
+import { cssVar, pageFont, palette } from "@/shared/theme";
 
 export type Dash = "solid" | number[];
 
@@ -82,7 +82,7 @@ export const nothing = (why: string): Drawing => ({
       left: "center",
       top: "middle",
       style: {
-        text: why, fill: cssVar("--muted"), font: "14px sans-serif", lineHeight: 20, width: 280,
+        text: why, fill: cssVar("--muted"), font: `14px ${pageFont()}`, lineHeight: 20, width: 280,
         overflow: "break", textAlign: "center",
       },
     },

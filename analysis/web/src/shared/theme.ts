@@ -21,6 +21,11 @@ export function cssVar(name: string): string {
   return getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 }
 
+/** The family of the page's text, for canvases: they inherit none. */
+export function pageFont(): string {
+  return getComputedStyle(document.body).fontFamily;
+}
+
 /**
  * Colors that stay apart in both themes and for the color-blind (Okabe and Ito's, tuned for
  * contrast).
