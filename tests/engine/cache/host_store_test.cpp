@@ -21,7 +21,9 @@ namespace {
 /// Room for eight blocks; a context is a range of the contents 1 to 16.
 class Store {
  public:
-  explicit Store(bool by_touches) : store_(8, false, nullptr, numbers_, 0, by_touches) {
+  explicit Store(bool by_touches, bool arc = false)
+      : store_(8, arc, nullptr, numbers_, 0,
+               by_touches ? engine::HostUses::by_touches : engine::HostUses::by_requests) {
     numbers_.number_contents(contents_, engine::hash_blocks(support::tokens(16), 1), 16);
   }
   std::span<const ContentId> range(int first, int end) const {
@@ -52,9 +54,9 @@ class Store {
   /// Looks the context up again.
   void look_up(int first, int end) { store_.touch(range(first, end)); }
   /// Contents in the order in which they would leave.
-  Ids order() const {
+  Ids order(bool frequent = false) const {
     Ids found;
-    for (const engine::HostSlot slot : store_.order())
+    for (const engine::HostSlot slot : store_.order(frequent))
       for (int content = 1; content <= 16; ++content)
         if (slots_[content] == slot && store_.find(range(content, content + 1)[0]) != nullptr)
           found.push_back(static_cast<std::uint32_t>(content));
@@ -130,6 +132,20 @@ TEST_CASE("under vLLM 0.33 the end of the context used least recently leaves fir
   CHECK(store.order() == Ids{4, 3, 2, 1, 8, 7, 6, 5});
   store.look_up(1, 5);  // alone is no use
   CHECK(store.order() == Ids{4, 3, 2, 1, 8, 7, 6, 5});
+}
+
+TEST_CASE(
+    "ARC of vLLM 0.26 counts each look-up and store, and evicts from the list that is too long",
+    "[host_store]") {
+  Store store(true, true);
+  store.serve(1, 3, 5);  // the second store uses what the first has stored
+  CHECK((store.order() == Ids{4, 3} && store.order(true) == Ids{2, 1}));
+  store.look_up(1, 5);
+  CHECK((store.order().empty() && store.order(true) == Ids{4, 3, 2, 1}));
+  store.serve(5, 9, 11);
+  CHECK((store.order() == Ids{10, 9} && store.order(true) == Ids{4, 3, 2, 1, 6, 5}));
+  store.serve(11, 13, 15);
+  CHECK((store.order() == Ids{14, 13} && store.order(true) == Ids{3, 2, 1, 6, 5, 11}));
 }
 
 TEST_CASE("what was chosen to leave next stays so when its turn ends", "[host_store]") {

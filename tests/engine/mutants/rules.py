@@ -97,7 +97,7 @@ RULES = [
     ("T12", "ranks renewed at the end",
      [(STORE, "  order.move_to_back(uses.begin, uses.end);\n", ""), (STORE, "  ranks_of_[uses.number] = ++ranks_;\n", "")]),
     ("T12", "the end of a context first", [(STORE, "next->position > position;", "next->position < position;")]),
-    ("T13", "ghosts change the target", [(STORE, "if (!arc_) return;\n  for", "if (arc_ || !ranks_) return;\n  for")]),
+    ("T13", "ghosts change the target", [(STORE, "(frequent ? -step : step)", "0 * step")]),
     ("T13", "blocks that were found go to T2",
      [(STORE, "here->frequent || reused", "here->frequent")]),
     ("T14", "release put off after the end", [(SCHEDULER, "const bool fenced = state_.fenced(request);", "const bool fenced = false;")]),

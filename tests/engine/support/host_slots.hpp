@@ -9,7 +9,7 @@ class HostSlots : public engine::HostStore {
  public:
   HostSlots(int num_slots, const engine::PrefixCache& numbers, engine::HostEviction* rule = nullptr,
             bool arc = false)
-      : HostStore(num_slots, arc, rule, numbers, 0, true) {}
+      : HostStore(num_slots, arc, rule, numbers, 0, engine::HostUses::by_look_ups) {}
 
   /// Takes a slot for the content, which is absent. Empty where nothing can leave.
   std::optional<engine::HostSlot> reserve(engine::ContentId content, engine::Nanos now = {}) {

@@ -8,11 +8,9 @@
 namespace engine {
 
 HostStore::HostStore(int num_slots, bool arc, HostEviction* rule, const PrefixCache& numbers,
-                     int threshold, bool by_touches)
+                     int threshold, HostUses uses)
     : arc_(arc),
-      by_touches_(by_touches && !arc),
-      by_look_ups_(by_touches && arc),
-      by_requests_(!arc && !by_touches),
+      uses_(uses == HostUses::by_look_ups && !arc ? HostUses::by_touches : uses),
       rule_(rule),
       numbers_(numbers),
       threshold_(threshold),
@@ -46,7 +44,7 @@ std::optional<std::span<const HostStore::Stored>> HostStore::offer(
   };
   for (const Stored& each : std::views::reverse(stored_)) {
     std::uint8_t& flags = uses.at(each.position);
-    if (arc_ && !by_look_ups_ && (flags & HostUse::missed) == 0)
+    if (arc_ && uses_ == HostUses::by_requests && (flags & HostUse::missed) == 0)
       on_missed(content_at(each.position));
     flags |= HostUse::missed | HostUse::seen;
     begin(uses);
@@ -64,7 +62,7 @@ std::optional<std::span<const HostStore::Stored>> HostStore::offer(
 
 /// LRU: the first use by the request gives it its place among requests.
 void HostStore::begin(HostUse& uses) {
-  if (!by_requests_ || uses.number != 0) return;
+  if (!ranks_requests() || uses.number != 0) return;
   uses.number = static_cast<std::uint32_t>(ranks_of_.size());
   ranks_of_.push_back(++ranks_);
   lists_[0].slots.push_back(uses.begin);
@@ -75,7 +73,7 @@ void HostStore::use(HostSlot slot, int position, HostUse& uses) {
   std::uint8_t& flags = uses.at(position);
   const bool first = (flags & HostUse::seen) == 0;
   flags |= HostUse::seen | ((flags & HostUse::inserted) == 0 ? HostUse::reused : 0);
-  if (!by_requests_ || !first) return;
+  if (!ranks_requests() || !first) return;
   begin(uses);
   HostEntry& here = at(slot);
   if (ranks_of_[here.use] >= ranks_of_[uses.number]) return;
@@ -103,8 +101,8 @@ void HostStore::renew(HostEntry& entry, bool frequent) {
 /// Puts the entry among those that the request uses. Mostly that of the highest position comes
 /// last, and stands first.
 void HostStore::place(HostEntry& entry, int position, HostUse& uses) {
-  if (by_look_ups_) return;  // it has no place until it is written
-  if (!by_requests_) return append(entry);
+  if (uses_ == HostUses::by_look_ups) return;  // it has no place until it is written
+  if (!ranks_requests()) return append(entry);
   HostEntry* before = &uses.begin;
   for (HostEntry* next = Order::next(*before); next != &uses.end && next->position > position;
        next = Order::next(*before))
@@ -130,7 +128,7 @@ HostEntry& HostStore::take_slot(ContentId content, const TurnRef& by) {
   at(slot) = {.content = content, .owner = by, .offer = offers_};
   if (index(content) >= by_content_.size()) by_content_.resize(numbers_.room());
   by_content_[index(content)] = index(slot) + 1;
-  if (!by_look_ups_) forget_ghosts(content);
+  if (uses_ != HostUses::by_look_ups) forget_ghosts(content);
   return at(slot);
 }
 
@@ -179,6 +177,7 @@ bool HostStore::make_room(int count, Nanos now) {
   if (num_idle_ - static_cast<int>(held_.size()) < count) return false;
   victims_.clear();
   rule_ != nullptr ? ask_rule(count, now) : choose_victims(count);
+  if (static_cast<int>(victims_.size()) < count) return false;
   for (HostEntry* const victim : victims_) {
     evicted_.push_back({slot_of(*victim), victim->content, victim->owner, victim->unread});
     if (arc_) lists_[victim->frequent].add_ghost(victim->content, ++ranks_);
@@ -205,7 +204,9 @@ void HostStore::choose_victims(int count) {
   };
   for (int i = 0; i < count; ++i) {
     const bool recent_first = !arc_ || recent_left >= static_cast<int>(wanted_recent_);
-    if (!take_from(!recent_first)) take_from(recent_first);
+    if (take_from(!recent_first)) continue;
+    if (!recent_first && uses_ == HostUses::by_touches) return;  // as vLLM 0.26: the store fails
+    take_from(recent_first);
   }
 }
 
@@ -245,7 +246,7 @@ void HostStore::end_read(HostSlot slot, bool intact) {
     return remove(here);
   }
   ++num_idle_;
-  if (by_touches_) renew(here);
+  if (ranks_copies()) renew(here);
   if (rule_ != nullptr) rule_->on_released(slot);
 }
 
@@ -254,8 +255,9 @@ void HostStore::end_write(HostSlot slot, bool intact) {
   if (!intact) return remove(here);
   here.readers = 0;
   ++num_idle_;
-  if (by_look_ups_) forget_ghosts(here.content);
-  if (by_touches_ || by_look_ups_) renew(here);
+  const bool has_place = uses_ != HostUses::by_look_ups;
+  if (!has_place) forget_ghosts(here.content);
+  if (!has_place || ranks_copies()) renew(here);
   if (rule_ != nullptr) rule_->on_stored(slot, numbers_.hash_of(here.content));
 }
 
@@ -270,9 +272,11 @@ bool HostStore::evict_next(ContentId content, JobId job) {
   return true;
 }
 
-/// A request at the head of the queue asks in every step: nothing changes where it was the last.
+/// A request at the head of the queue asks in every step: by LRU nothing changes where it was the
+/// last.
 void HostStore::touch(std::span<const ContentId> contents) {
-  if (!by_touches_ || contents.empty()) return;
+  if (uses_ != HostUses::by_touches || contents.empty()) return;
+  if (arc_) return promote(contents);
   if (touched_ == ranks_ && last_touched_ == contents.back()) return;
   for (const ContentId content : std::views::reverse(contents)) {
     HostEntry* const here = entry_of(content);
@@ -283,17 +287,22 @@ void HostStore::touch(std::span<const ContentId> contents) {
 }
 
 void HostStore::look_up(std::span<const ContentId> contents) {
-  if (!by_look_ups_) return;
+  if (uses_ == HostUses::by_look_ups) promote(contents);
+}
+
+void HostStore::promote(std::span<const ContentId> contents) {
   for (const ContentId content : std::views::reverse(contents)) {
     HostEntry* const here = entry_of(content);
-    here && here->readers != HostEntry::kWriting ? renew(*here, true) : on_missed(content);
+    const bool written = here && here->readers != HostEntry::kWriting;
+    const bool has_place = written || (here && uses_ == HostUses::by_touches);
+    has_place ? renew(*here, written) : on_missed(content);
   }
 }
 
 /// Blocks of the request rank anew, the end of its context first; by ARC those that it found, and
 /// did not store itself, count as used again.
 void HostStore::finish(std::span<const ContentId> contents, HostUse& uses) {
-  if (by_touches_ || by_look_ups_) return;
+  if (uses_ != HostUses::by_requests) return;
   HostEntry* before = &uses.begin;
   for (std::size_t i = std::min(contents.size(), uses.blocks.size()); i-- > 0;) {
     const std::uint8_t flags = uses.blocks[i];

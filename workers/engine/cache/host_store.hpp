@@ -53,6 +53,13 @@ struct HostUse {
   }
 };
 
+/// What counts as a use of a content of host memory.
+enum class HostUses : std::uint8_t {
+  by_requests,  // a request's end, and what it found
+  by_touches,   // each look-up and store of a request; by LRU each end of a copy, too
+  by_look_ups,  // a request's first look-up; by LRU it is by_touches
+};
+
 /// Host memory: KV blocks, or chunks of blocks, by content, and what leaves it first. Nothing that
 /// is written or read leaves.
 ///
@@ -62,10 +69,9 @@ struct HostUse {
 class HostStore {
  public:
   /// With `arc` by ARC, otherwise by LRU, or by the borrowed rule. A content is stored at its
-  /// `threshold`-th offer. With `by_touches` each end of a store is a use, and by LRU each look-up
-  /// and each end of a copy.
+  /// `threshold`-th offer.
   HostStore(int num_slots, bool arc, HostEviction* rule, const PrefixCache& numbers,
-            int threshold = 0, bool by_touches = false);
+            int threshold = 0, HostUses uses = HostUses::by_requests);
 
   /// The content, which may be written or read at present; null where it is absent.
   const HostEntry* find(ContentId content) const {
@@ -114,11 +120,11 @@ class HostStore {
   /// Slots that are empty, or whose content evict_next() chose.
   int room() const { return num_slots() - num_used() + num_chosen_; }
 
-  /// ARC by touches: a request looks for these contents for the first time. What it finds is used
+  /// ARC by look-ups: a request looks for these contents for the first time. What it finds is used
   /// by more than one, the end of the context first; what was evicted makes its list longer.
   void look_up(std::span<const ContentId> contents);
-  /// LRU by touches: moves what nothing reads or writes to the end of the order, the end of the
-  /// context first.
+  /// By touches: moves what nothing reads or writes to the end of the order, the end of the context
+  /// first. By ARC as look_up(), but what is written stays as recent.
   void touch(std::span<const ContentId> contents);
   /// The request has ended, and uses nothing any more.
   void finish(std::span<const ContentId> contents, HostUse& uses);
@@ -146,6 +152,9 @@ class HostStore {
   bool evictable(const HostEntry& entry) const {
     return entry.readers == 0 && entry.offer != offers_;
   }
+  /// LRU has an order of the requests; or each end of a copy is a use.
+  bool ranks_requests() const { return !arc_ && uses_ == HostUses::by_requests; }
+  bool ranks_copies() const { return !arc_ && uses_ == HostUses::by_touches; }
   void begin(HostUse& uses);
   void unlink(HostEntry& entry);
   void append(HostEntry& entry, bool frequent = false);
@@ -155,12 +164,14 @@ class HostStore {
   HostEntry& take_slot(ContentId content, const TurnRef& by);
   void remove(HostEntry& entry);
   void on_missed(ContentId content);
+  void promote(std::span<const ContentId> contents);
   void forget_ghosts(ContentId content);
   bool make_room(int count, Nanos now);
   void choose_victims(int count);
   void ask_rule(int count, Nanos now);
 
-  bool arc_, by_touches_, by_look_ups_, by_requests_;
+  bool arc_;
+  HostUses uses_;
   HostEviction* rule_;
   const PrefixCache& numbers_;
   int threshold_;

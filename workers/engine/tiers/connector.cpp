@@ -12,7 +12,7 @@ ConnectorTier::ConnectorTier(const TierConfig& config, int max_step_tokens, KvCa
       scan_limit_(2 * kv.blocks_for(max_step_tokens)),
       kv_(kv),
       host_(static_cast<int>(config.host_blocks), config.arc, config.eviction, kv.prefix_cache(),
-            config.store_threshold, config.as_v0_26),
+            config.store_threshold, config.as_v0_26 ? HostUses::by_touches : HostUses::by_requests),
       transfers_(config.transfers, copier),
       events_(events),
       allocated_(static_cast<std::size_t>(kv.num_usable()) + 1) {

@@ -12,7 +12,7 @@ LmcacheTier::LmcacheTier(const TierConfig& config, KvCache& kv, BlockCopier& cop
       chunk_blocks_(config.chunk_tokens / kv.block_size()),
       kv_(kv),
       host_(static_cast<int>(config.host_blocks / chunk_blocks_), config.arc, config.eviction,
-            kv.prefix_cache(), 0, true),
+            kv.prefix_cache(), 0, HostUses::by_look_ups),
       transfers_(config.transfers, copier),
       events_(events) {
   if (config.eviction != nullptr)
