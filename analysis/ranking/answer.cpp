@@ -6,7 +6,6 @@
 #include <iterator>
 #include <ostream>
 
-#include "analysis/ranking/overridden.hpp"
 #include "analysis/ranking/sentences.hpp"
 #include "analysis/text/escape.hpp"
 
@@ -124,6 +123,19 @@ Regime regime_of(const Decision& decision, std::span<const Contender> contenders
   return regime;
 }
 
+/// The GPUs whose cost model is scaled from another card or model.
+Texts estimated_cards(std::span<const RateRow> rows) {
+  Texts cards;
+  for (const RateRow& row : rows) {
+    for (const PolicyCells& policy : row.policies) {
+      const auto& notes = policy.repeats.front()->record->notes;
+      const sweep::Note* model = sweep::find_named(notes, "cost_model");
+      if (model != nullptr && model->text.ends_with("(estimated)")) add_once(cards, row.place.gpu);
+    }
+  }
+  return cards;
+}
+
 }  // namespace
 
 std::string name_of(const Regime& regime) {
@@ -205,7 +217,10 @@ std::string answer_heading(std::span<const Regime> regimes) {
 
 Answer answer_of(std::span<const RateRow> rows) {
   const std::vector<Regime> regimes = regimes_of(rows, kAnswerFigure);
-  return {answer_heading(regimes), answer_lines(regimes), overridden_presets(rows)};
+  std::string heading = answer_heading(regimes);
+  if (const Texts cards = estimated_cards(rows); !heading.empty() && !cards.empty())
+    heading += "; kernels of " + listed(cards) + " are estimated";
+  return {heading, answer_lines(regimes)};
 }
 
 }  // namespace analysis

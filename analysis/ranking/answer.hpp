@@ -55,15 +55,14 @@ struct AnswerLine {
 
 /// Which policy is best where, in texts for readers.
 struct Answer {
-  /// What is compared, of which kind and over how many seeds; empty without regimes.
+  /// What is compared, of which kind and over how many seeds, and whose kernels are estimated;
+  /// empty without regimes.
   std::string heading;
   /// A line for each place, amount of host memory and outcome: "at 3 and 6 jobs/s continuum is
   /// best (p99: TTFT 1.20 to 1.31 s, ...); fcfs takes 4.01 to 4.03 times as long (3.90 .. 4.10)".
   /// Ratios range over the rates, with an interval around all of theirs. A winner with a worse tail
   /// than fcfs says so: worse_text() of tail.hpp.
   std::vector<AnswerLine> lines;
-  /// Cards and cost models that the sweep changed: overridden_presets().
-  std::vector<std::string> overridden;
 };
 
 /// By kAnswerFigure.

@@ -126,7 +126,6 @@ std::string report_json(const Report& report, const std::string& program) {
       {"archives", list_of(report.archives)},
       {"answer", list_of(report.answer.lines)},
       {"answer_heading", report.answer.heading},
-      {"overridden", report.answer.overridden},
       {"coverage", coverage_text(std::vector(report.cells.begin(), report.cells.end()))},
       {"panels", list_of(report.panels)},
       {"regimes", list_of(report.regimes)},

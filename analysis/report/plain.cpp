@@ -33,7 +33,6 @@ void write_texts(const Report& report, std::ostream& out) {
         << " have a result. " << each.question << '\n';
   out << '\n' << report.answer.heading << '\n';
   for (const AnswerLine& line : report.answer.lines) out << line.text() << '\n';
-  for (const std::string& line : report.answer.overridden) out << line << '\n';
   for (const ReportTable& table : report_tables(report)) {
     out << "\n\n" << table.heading << (table.kind.empty() ? "" : ", ") << table.kind << "\n\n";
     print_text(table.grid, out);

@@ -213,7 +213,6 @@ void print_answer(std::span<const sweep::CellRecord> records) {
   std::vector<std::string> lines;
   for (const analysis::AnswerLine& each : answer.lines) lines.push_back(each.text());
   print_some(lines, "  ");
-  print_some(answer.overridden, "note: ");
   std::cout << '\n';
 }
 

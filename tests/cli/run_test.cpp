@@ -34,15 +34,13 @@ TEST_CASE("run says first what it runs on, and ends with the table and which pol
   CHECK(lines.front() == "tiny: 2 cells, backend sim (modelled, virtual time)");
   CHECK(lines[2] == "h100-80gb: jct_wall_mean_s [s], MODELLED (sim, measured)");
   CHECK_THAT(lines[4], Contains("jps") && Contains("fcfs ") && Contains("continuum"));
-  REQUIRE(lines.size() == 22);
+  REQUIRE(lines.size() == 21);
   CHECK(lines[15] == "2 of 2 cells have a result");
   CHECK(lines[17] ==
         "By mean job completion time; MODELLED (sim, measured); 1 seed, no intervals below three:");
   CHECK_THAT(lines[18],
              StartsWith("  h100-80gb: at 3 jobs/s continuum and fcfs tie (p99: TTFT 0.") &&
                  Contains("first token 0.") && Contains("JCT "));
-  CHECK_THAT(lines[19],
-             StartsWith("note: h100-80gb runs with cost-model constants of older kernels ("));
   CHECK(lines.back() == "Results: tiny.h5");
 }
 

@@ -29,7 +29,7 @@ function panel(gpu: string, kind = "MODELLED (sim)"): Panel {
 
 function report(): Report {
   return {
-    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", overridden: [], regimes: [], tables: [],
+    format: "kvsweep-report", version: 1, program: "", archives: [], panels: [panel("a"), panel("b")], answer: [], answer_heading: "", regimes: [], tables: [],
     claim_sources: [], lacks: false, coverage: "", studies: [], accesses: [], accesses_left_out: [],
   };
 }

@@ -6,13 +6,12 @@ import { section } from "./elements";
 import { MANY_PANELS } from "./folds";
 
 /** "30 of 32 cells have a result; missing: ...", "one seed: no intervals". */
-function cautions({ coverage, lacks, overridden, regimes }: Report): string[] {
+function cautions({ coverage, lacks, regimes }: Report): string[] {
   const fewest = Math.min(...regimes.map(({ repeats }) => repeats));
   return [
     lacks && `${coverage}.`,
     fewest < 3 && `Some winners rest on ${fewest} ${fewest === 1 ? "seed" : "seeds"}: ` +
       "there are intervals from three on.",
-    ...overridden.map((each) => `${each}.`),
   ].filter((each) => each !== false);
 }
 

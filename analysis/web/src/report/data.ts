@@ -71,7 +71,6 @@ export interface Report {
   answer: AnswerLine[];
   answer_heading: string;
   /** Pools of cards and cost models that the sweep changed. */
-  overridden: string[];
   panels: Panel[];
   regimes: Regime[];
   tables: Table[];
