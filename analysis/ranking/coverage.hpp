@@ -10,8 +10,7 @@ namespace analysis {
 /// their sweep excludes, or that no run was asked for, are not missing: "33 of 33 cells have a
 /// result; 147 excluded; 2 not asked for". Behind it kept_text().
 std::string coverage_text(std::span<const ConfiguredCell> cells);
-/// "2 results are kept from another setting: jps=1 (now 2)": the values that no cell of the plan
-/// has. Empty if none of the cells is kept.
-std::string kept_text(std::span<const ConfiguredCell> cells);
+/// "2 results are kept from another setting".
+std::string kept_text(std::size_t kept);
 
 }  // namespace analysis

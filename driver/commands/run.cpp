@@ -216,15 +216,6 @@ void print_answer(std::span<const sweep::CellRecord> records) {
   std::cout << '\n';
 }
 
-/// The results in the archive that are of no cell of the plan.
-std::string kept_text(const OpenRun& run) {
-  if (run.archive.kept().empty()) return "";
-  std::vector<analysis::ConfiguredCell> cells(run.archive.cells().begin(),
-                                              run.archive.cells().end());
-  for (const sweep::CellRecord& record : run.archive.kept()) cells.emplace_back(record);
-  return analysis::kept_text(cells);
-}
-
 /// Why cells have no result, a line for each reason.
 std::vector<std::string> reasons_of(std::span<const analysis::ConfiguredCell> cells) {
   std::map<std::pair<std::string, std::string>, int> counts;  // by status and reason
@@ -261,8 +252,8 @@ void print_cells(const OpenRun& run) {
   std::cout << '\n'
             << count(sweep::CellStatus::ok) << " of " << total - excluded << " cells have a result";
   if (excluded > 0) std::cout << "; " << excluded << " excluded";
-  if (const std::string kept = kept_text(run); !kept.empty())
-    std::cout << "; " << analysis::terminal_text(kept);
+  if (const std::size_t kept = run.archive.kept().size(); kept > 0)
+    std::cout << "; " << analysis::kept_text(kept) << ": kvsweep status lists them";
   std::cout << '\n';
   print_assumed(cells);
   std::cout << '\n';

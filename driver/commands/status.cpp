@@ -8,13 +8,13 @@
 #include <thread>
 
 #include "analysis/digest/statistics.hpp"
-#include "analysis/ranking/coverage.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/json.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/farm/drain.hpp"
+#include "driver/plan/history.hpp"
 #include "sweeps/commits/lock.hpp"
 #include "sweeps/commits/marks.hpp"
 #include "workers/rank/host.hpp"
@@ -44,8 +44,7 @@ struct Status {
   std::vector<std::pair<CellRecord, sweep::RunMark>> running;
   std::optional<sweep::LiveDriver> driver;  // that runs its cells
   double silent_s = 0;                      // since the driver's last heartbeat
-  std::size_t n_kept = 0;                   // results of cells that the plan lacks
-  std::string kept;                         // what they are; empty without any
+  std::vector<std::string> kept;            // results that the plan has no cell for
   std::vector<std::string> left_why;  // by the last run, which is over: a line for each reason
   bool is_over() const { return all.running == 0 && all.left == 0; }
   bool driver_is_silent() const { return driver && silent_s > kLongestSilence; }
@@ -119,13 +118,17 @@ Status read_status(const std::string& path) {
   status.sweep = reader.sweep_name();
   const std::set<int> asked = asked_cells(path, reader.cells(), status.search);
   const std::vector<analysis::ConfiguredCell> cells(reader.cells().begin(), reader.cells().end());
-  status.kept = analysis::kept_text(cells);
+  std::map<std::string, const CellRecord*> planned;  // by label; they come before kept ones
   for (const analysis::ConfiguredCell& configured : cells) {
     const CellRecord& cell = *configured.record;
     if (cell.kept) {
-      ++status.n_kept;
+      const auto now = planned.find(cell.label);
+      status.kept.push_back(
+          cell.label +
+          (now == planned.end() ? "" : ": " + changes(cell.config_json, now->second->config_json)));
       continue;
     }
+    planned.emplace(cell.label, &cell);
     const auto mark = marks.find(cell.key);
     const bool runs = mark != marks.end() && cell.status != CellStatus::ok;
     status.backend = cell.backend;
@@ -197,7 +200,8 @@ void print_status(const Status& status, std::ostream& out) {
     out << sweep::to_text(cell.status) << ": cell " << cell.index << ": " << safe(cell.label)
         << ": " << safe(cell.reason) << '\n';
   }
-  if (!status.kept.empty()) out << safe(status.kept) << '\n';
+  for (const std::string& cell : status.kept)
+    out << "kept from another setting: " << safe(cell) << '\n';
   for (const std::string& line : status.left_why)
     out << "left by the last run: " << safe(line) << '\n';
 }
@@ -221,7 +225,7 @@ void print_json(const Status& status, std::ostream& out) {
                {"driver_silent_s", status.driver ? status.silent_s : sweep::kNotObserved}};
   add_counts(json, status.all);
   json["search"] = status.search;
-  json["kept"] = status.n_kept;
+  json["kept"] = status.kept.size();
   Json& gpus = json["gpus"] = Json::array();
   for (const auto& [sku, counts] : status.by_sku) {
     gpus.push_back({{"gpu", sku}});

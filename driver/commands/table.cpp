@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <iostream>
 
 #include "analysis/ranking/answer.hpp"
@@ -21,7 +22,8 @@ void print_tables(const std::vector<analysis::ConfiguredCell>& cells, const Opti
                         std::cout);
     if (format == analysis::GridFormat::csv) return;
     analysis::print_answer_lines(rows, figure, std::cout);
-    if (!analysis::kept_text(cells).empty() || with_result.size() < cells.size())
+    if (with_result.size() < cells.size() ||
+        std::ranges::any_of(cells, [](const auto& cell) { return cell.record->kept; }))
       std::cout << analysis::terminal_text(analysis::coverage_text(cells)) << '\n';
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());

@@ -1,11 +1,11 @@
 #include "driver/plan/history.hpp"
 
+#include <algorithm>
 #include <cerrno>
 #include <filesystem>
 #include <set>
 
 #include "analysis/compare/config.hpp"
-#include "analysis/ranking/coverage.hpp"
 #include "sweeps/files/durable_file.hpp"
 
 namespace driver {
@@ -14,7 +14,16 @@ namespace {
 using sweep::CellRecord;
 using sweep::CellStatus;
 
-/// "changed: engine.block_size 16 -> 32, workload.jobs 3 -> 4 and 2 more"
+bool was_kept_out(CellStatus status) {
+  return status == CellStatus::excluded || status == CellStatus::infeasible;
+}
+
+std::string outcome(const CellRecord& record) {
+  return std::string(sweep::to_text(record.status)) + " before: " + record.reason;
+}
+
+}  // namespace
+
 std::string changes(const std::string& before, const std::string& now) {
   constexpr std::size_t kMost = 3;
   const auto differences =
@@ -28,16 +37,6 @@ std::string changes(const std::string& before, const std::string& now) {
     text += " and " + std::to_string(differences.size() - kMost) + " more";
   return text;
 }
-
-bool was_kept_out(CellStatus status) {
-  return status == CellStatus::excluded || status == CellStatus::infeasible;
-}
-
-std::string outcome(const CellRecord& record) {
-  return std::string(sweep::to_text(record.status)) + " before: " + record.reason;
-}
-
-}  // namespace
 
 PlanHistory::PlanHistory(const sweep::ArchiveReader& archive, std::string path,
                          const std::string& sweep_name)
@@ -108,17 +107,12 @@ std::vector<CellRecord> PlanHistory::records_of(const Plan& plan) const {
   return records;
 }
 
-std::string PlanHistory::unplanned(const Plan& plan) const {
-  std::vector<CellRecord> records = planned_records(plan);
+std::size_t PlanHistory::unplanned(const Plan& plan) const {
   std::set<std::string> keys;
-  for (const CellRecord& record : records) keys.insert(record.key);
-  for (const auto& [key, record] : by_key_) {
-    if (record->status != CellStatus::ok || keys.contains(key)) continue;
-    records.push_back(*record);
-    records.back().kept = true;
-  }
-  if (records.size() == plan.cells.size()) return "";
-  return analysis::kept_text(std::vector<analysis::ConfiguredCell>(records.begin(), records.end()));
+  for (const PlannedCell& planned : plan.cells) keys.insert(planned.key);
+  return static_cast<std::size_t>(std::ranges::count_if(by_key_, [&](const auto& known) {
+    return known.second->status == CellStatus::ok && !keys.contains(known.first);
+  }));
 }
 
 }  // namespace driver

@@ -9,6 +9,10 @@
 
 namespace driver {
 
+/// From one configuration to another: "changed: engine.block_size 16 -> 32, workload.jobs 3 -> 4,
+/// jps 1 -> 2 and 2 more".
+std::string changes(const std::string& before, const std::string& now);
+
 /// What an archive knows of the cells of a plan.
 class PlanHistory {
  public:
@@ -28,9 +32,8 @@ class PlanHistory {
   /// earlier run, where the archive has them so. (A tuning excludes cells of candidates on which it
   /// has given up.)
   std::vector<sweep::CellRecord> records_of(const Plan& plan) const;
-  /// The results that the plan has no cell for, and what it sets otherwise, as kept_text() of
-  /// analysis/ranking; empty if there are none.
-  std::string unplanned(const Plan& plan) const;
+  /// How many results the plan has no cell for.
+  std::size_t unplanned(const Plan& plan) const;
 
  private:
   const sweep::CellRecord* find(const std::string& key) const;

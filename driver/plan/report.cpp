@@ -5,6 +5,7 @@
 #include <ostream>
 #include <set>
 
+#include "analysis/ranking/coverage.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/json.hpp"
 #include "analysis/text/text_table.hpp"
@@ -180,8 +181,7 @@ PlanReport report_plan(const Plan& plan, const PlanRules& rules,
   add_starts(report);
   if (history == nullptr) return report;
   report.archive_bytes = static_cast<double>(std::filesystem::file_size(*archive));
-  if (const std::string kept = history->unplanned(plan); !kept.empty())
-    report.notes = "In the archive " + kept + '.';
+  report.kept = history->unplanned(plan);
   return report;
 }
 
@@ -214,7 +214,7 @@ void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
   for (const PlanLine& line : report.lines) assumed.insert(line.assumed);
   for (const std::string& text : assumed)
     if (!text.empty()) out << analysis::terminal_text(text) << '\n';
-  if (!report.notes.empty()) out << report.notes << '\n';
+  if (report.kept > 0) out << "In the archive " << analysis::kept_text(report.kept) << ".\n";
 }
 
 void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& out) {

@@ -32,7 +32,7 @@ struct PlanRules {
 struct PlanReport {
   std::vector<PlanLine> lines;
   PlanRules rules;
-  std::string notes;         // e.g. of which archive
+  std::size_t kept = 0;      // results in the archive that the plan has no cell for
   double archive_bytes = 0;  // of the one that is there
   int starts = 0;            // of servers, in the worker's time of cells that run
   double starts_s = 0;

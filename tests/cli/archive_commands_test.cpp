@@ -346,9 +346,7 @@ TEST_CASE("a plan names at most three of the changed fields") {
                                      "workload.gap_s=2", "--set", "workload.seed=7"});
   CHECK_THAT(plan, Contains("changed: engine.block_size 16 -> 32, workload.gap_s 1 -> 2, "
                             "workload.jobs 3 -> 4 and 1 more"));
-  CHECK_THAT(plan, Contains("In the archive 2 results are kept from another setting: "
-                            "engine.block_size=16 (now 32), workload.gap_s=1 (now 2), "
-                            "workload.jobs=3 (now 4) and 1 more."));
+  CHECK_THAT(plan, Contains("In the archive 2 results are kept from another setting.\n"));
 }
 
 TEST_CASE("a plan refuses the archive of another sweep") {

@@ -131,9 +131,9 @@ TEST_CASE(
   archive.add({{"policy", text("fcfs")}, {"jps", whole(3)}}, 1).kept = true;
   CHECK(analysis::coverage_text(archive.cells()) ==
         "1 of 1 cells have a result; 1 not asked for; 1 result is kept from another setting: "
-        "jps=3 (now 1)");
+        "kvsweep status lists them");
   left_out.reason.clear();
   CHECK(analysis::coverage_text(archive.cells()) ==
         "1 of 2 cells have a result; missing: gpu=h100-80gb policy=pin jps=1; 1 result is kept "
-        "from another setting: jps=3 (now 1)");
+        "from another setting: kvsweep status lists them");
 }
