@@ -9,12 +9,9 @@ CellCost estimate(const PlannedCell& planned, const worker::ExperimentConfig& co
                   worker::WorkloadCache& workloads) {
   const worker::CellEstimate expected = worker::estimate_cell(modelled(planned, config), workloads);
   const worker::ServerStarts starts = worker::server_starts(config);
-  CellCost cost{expected.served_s,
-                worker::busy_seconds(config, expected) + (starts.each_cell ? starts.seconds : 0),
-                expected.assumed, starts};
-  for (std::size_t i = 0; i < cost.bytes.size(); ++i)
-    cost.bytes[i] = worker::stored_bytes(config, expected, static_cast<sweep::RecordLevel>(i));
-  return cost;
+  return {expected.served_s,
+          worker::busy_seconds(config, expected) + (starts.each_cell ? starts.seconds : 0),
+          expected.assumed, starts};
 }
 
 worker::ExperimentConfig modelled(const PlannedCell& planned,

@@ -1,5 +1,4 @@
 #pragma once
-#include <array>
 #include <iosfwd>
 #include <memory>
 #include <optional>
@@ -32,16 +31,12 @@ struct BoundRepeats {
   std::shared_ptr<const server::ServerConfig> server;  // on backend server
 };
 
-/// Bytes in an archive, by sweep::RecordLevel.
-using BytesByLevel = std::array<double, sweep::kRecordLevelNames.size()>;
-
 /// What a cell is expected to take.
 struct CellCost {
   double served_s = 0;       // on the cell's clock
   double busy_s = 0;         // of a worker, with the start of a server that each cell starts
   std::string assumed = {};  // by the converter of its trace
   worker::ServerStarts starts{};
-  BytesByLevel bytes{};
 };
 
 /// A cell together with what it runs as.

@@ -1,7 +1,6 @@
 #include "driver/plan/report.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <ostream>
 #include <set>
 
@@ -131,36 +130,6 @@ std::string how_estimated(const PlanReport& report) {
          "simulated cells that are most like them.";
 }
 
-/// Of the archive when every cell that is to run is stored at this level.
-double expected_bytes(const PlanReport& report, sweep::RecordLevel level) {
-  constexpr double kEmpty = 0.45 * 0x1p20;  // its tables without rows
-  double bytes = report.archive_bytes > 0 ? report.archive_bytes : kEmpty;
-  for (const PlanLine& line : report.lines)
-    if (line.runs) bytes += line.bytes[static_cast<std::size_t>(level)];
-  return bytes;
-}
-
-std::string shown_bytes(double bytes) {
-  const double gib = bytes / 0x1p30;
-  return gib < 1 ? analysis::four_digits(std::ceil(bytes / 0x1p20)) + " MiB"
-                 : analysis::four_digits(std::ceil(10 * gib) / 10) + " GiB";
-}
-
-void print_archive_size(const Plan& plan, const PlanReport& report, std::ostream& out) {
-  const double bytes = expected_bytes(report, plan.record);
-  out << "archive: about " << shown_bytes(bytes) << ", cells at the level "
-      << sweep::to_text(plan.record) << ".\n";
-  if (bytes <= kLargeArchive || plan.record == sweep::RecordLevel::summary) return;
-  out << "warning: that is more than " << shown_bytes(kLargeArchive) << ";";
-  const char* before = " ";
-  for (auto lower = static_cast<int>(plan.record); lower-- > 0; before = ", ") {
-    const auto level = static_cast<sweep::RecordLevel>(lower);
-    out << before << "--record " << sweep::to_text(level) << " takes about "
-        << shown_bytes(expected_bytes(report, level));
-  }
-  out << ".\n";
-}
-
 }  // namespace
 
 PlanReport report_plan(const Plan& plan, const PlanRules& rules,
@@ -180,7 +149,6 @@ PlanReport report_plan(const Plan& plan, const PlanRules& rules,
       report.lines.push_back(line_of(planned, plan.least, history, rules, workloads));
   add_starts(report);
   if (history == nullptr) return report;
-  report.archive_bytes = static_cast<double>(std::filesystem::file_size(*archive));
   report.kept = history->unplanned(plan);
   return report;
 }
@@ -208,7 +176,6 @@ void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
     out << "starts of servers: " << report.starts << ", " << analysis::four_digits(report.starts_s)
         << " s of the worker's time, guessed: a minute to compile (llama-server: none), and the "
            "weights at 1 GB/s.\n";
-  print_archive_size(plan, report, out);
   if (has_real_tiers(plan)) print_host_memory(report, out);
   std::set<std::string> assumed;
   for (const PlanLine& line : report.lines) assumed.insert(line.assumed);
@@ -236,7 +203,6 @@ void print_plan_json(const Plan& plan, const PlanReport& report, std::ostream& o
                      {"host_gib", line.host_gib}});
   }
   json["record"] = sweep::to_text(plan.record);
-  json["archive_bytes"] = std::llround(expected_bytes(report, plan.record));
   analysis::write_line(json, out);
 }
 

@@ -10,9 +10,6 @@
 
 namespace driver {
 
-/// A plan warns of an archive that is expected to be larger.
-inline constexpr double kLargeArchive = 10 * 0x1p30;
-
 /// What a plan says of one cell.
 struct PlanLine : CellCost {
   const PlannedCell* cell = nullptr;
@@ -32,9 +29,8 @@ struct PlanRules {
 struct PlanReport {
   std::vector<PlanLine> lines;
   PlanRules rules;
-  std::size_t kept = 0;      // results in the archive that the plan has no cell for
-  double archive_bytes = 0;  // of the one that is there
-  int starts = 0;            // of servers, in the worker's time of cells that run
+  std::size_t kept = 0;  // results in the archive that the plan has no cell for
+  int starts = 0;        // of servers, in the worker's time of cells that run
   double starts_s = 0;
 };
 

@@ -146,19 +146,3 @@ TEST_CASE("tables, comparisons, claims and reports take cells of any level") {
   CHECK_THAT(program.page("page"),
              Contains("some cells are stored at the level summary, without their steps"));
 }
-
-TEST_CASE("a plan says how large the archive will be, and which level makes a large one small") {
-  const Program program;
-  program.write("tiny.toml", kTinySweep);
-  run_whole(program, "whole.h5");
-  CHECK_THAT(program.run({"plan", "tiny.toml"}).out,
-             Contains("archive: about 1 MiB, cells at the level all.\n") && !Contains("warning"));
-  std::string large = tiny_with("[repeat]\nn = 15000");
-  large.replace(large.find("jobs = 3"), 8, "jobs = 100");
-  program.write("large.toml", large);
-  const Outcome plan = program.run({"plan", "large.toml"});
-  CHECK_THAT(plan.out, Contains("warning: that is more than 10 GiB; --record jobs takes about ") &&
-                           Contains("GiB, --record summary takes about ") && Contains(" MiB.\n"));
-  CHECK_THAT(program.run({"plan", "large.toml", "--record", "summary"}).out,
-             Contains("at the level summary.\n") && !Contains("warning"));
-}

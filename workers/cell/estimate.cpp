@@ -116,29 +116,12 @@ CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& worklo
       prefill_steps * prefill_step_s(*model, budget, demand.context) +
       decode_steps * decode_step_s(*model, static_cast<int>(batch), demand.context);
   return {std::max(busy_s, last_arrival_s + alone_s * (jobs / most)),
-          prefill_steps + demand.output / std::max(1.0, batch / 2),
-          load.workload.assumed,
-          jobs,
-          demand.turns,
-          demand.output + demand.turns + prefill_steps};
+          prefill_steps + demand.output / std::max(1.0, batch / 2), load.workload.assumed};
 }
 
 double busy_seconds(const ExperimentConfig& config, const CellEstimate& estimate) {
   constexpr double kSimulatedStep_s = 6e-6;  // `kvsweep_bench sim`, with tables recorded, stored
   return config.backend == "sim" ? estimate.steps * kSimulatedStep_s : estimate.served_s;
-}
-
-double stored_bytes(const ExperimentConfig& config, const CellEstimate& estimate,
-                    sweep::RecordLevel level) {
-  // Bytes of a compressed row: docs/performance.md#what-a-record-level-saves. Measured times
-  // compress less than modelled ones.
-  constexpr double kCell = 1300, kJob = 50, kTurn = 80, kEventsOfTurn = 60, kShare = 2;
-  const double step = config.backend == "sim" ? 18 : 50;
-  double bytes = kCell;
-  if (level >= sweep::RecordLevel::jobs) bytes += kJob * estimate.jobs + kTurn * estimate.turns;
-  if (level >= sweep::RecordLevel::all && (!config.server || config.server->steps))
-    bytes += step * estimate.steps + kShare * estimate.shares + kEventsOfTurn * estimate.turns;
-  return bytes;
 }
 
 }  // namespace worker

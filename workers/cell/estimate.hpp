@@ -1,5 +1,4 @@
 #pragma once
-#include "sweeps/tables/status.hpp"
 #include "workers/cell/experiment.hpp"
 
 namespace worker {
@@ -10,8 +9,6 @@ struct CellEstimate {
   double served_s = 0;       // on the cell's clock: first arrival to last token
   double steps = 0;          // engine steps in that time
   std::string assumed = {};  // by the converter of its trace, for people
-  double jobs = 0, turns = 0;
-  double shares = 0;  // of requests in steps
 };
 
 CellEstimate estimate_cell(const ExperimentConfig& config, WorkloadCache& workloads);
@@ -40,10 +37,5 @@ ServerStarts server_starts(const ExperimentConfig& config);
 /// Seconds for which the cell occupies a worker: `served_s` on the wall clock, or the simulator's
 /// time for the steps.
 double busy_seconds(const ExperimentConfig& config, const CellEstimate& estimate);
-
-/// Bytes of the cell in an archive at this level, within a factor of two or so, without an access
-/// log.
-double stored_bytes(const ExperimentConfig& config, const CellEstimate& estimate,
-                    sweep::RecordLevel level);
 
 }  // namespace worker
