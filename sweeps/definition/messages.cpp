@@ -166,8 +166,7 @@ std::string in_quotes(std::string_view text) {
 }
 
 std::string shown(const std::string& key, const Value& value) {
-  const std::string text = bare_text(value);
-  const bool is_hidden = !secret_in(text).empty() || (is_secret_name(key) && may_be_secret(text));
+  const bool is_hidden = is_secret_key(key) || holds_login(bare_text(value));
   return is_hidden ? "what looks like a secret" : to_text(value);
 }
 

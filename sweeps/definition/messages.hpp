@@ -18,7 +18,7 @@ bool is_digit(char c);
 /// A TOML string with its quotes.
 std::string in_quotes(std::string_view text);
 
-/// A value as TOML writes it, or what stands for it if its key or its text is that of a secret.
+/// A value as TOML writes it, or what stands for it if its key is that of a secret.
 std::string shown(const std::string& key, const Value& value);
 
 /// "KEY must be one of 1, 3, found 2", with the nearest if there is one: " (did you mean 3?)". The

@@ -1,19 +1,16 @@
 #pragma once
-#include <string>
 #include <string_view>
 
 namespace sweep {
 
-/// Whether a variable, field, header or flag of this name holds a secret: HF_TOKEN, x-api-key,
-/// AWS_ACCESS_KEY_ID, and not max_tokens, eos_token, cache_key or API_KEY_FILE.
+/// Whether a variable or header of this name holds a secret: HF_TOKEN, x-api-key, and not
+/// MAX_TOKENS or TOKENIZERS_PARALLELISM.
 bool is_secret_name(std::string_view name);
 
-/// False for what is no secret under any name: "", "true", a small number, $VARIABLE, a
-/// placeholder.
-bool may_be_secret(std::string_view value);
+/// Whether messages must not show the key's values.
+bool is_secret_key(std::string_view key);
 
-/// What a text holds that is a secret, for messages; empty: nothing. A text may be a command, an
-/// address or a value.
-std::string secret_in(std::string_view text);
+/// Whether a text has "://user:password@".
+bool holds_login(std::string_view text);
 
 }  // namespace sweep

@@ -151,12 +151,12 @@ std::string key_before(std::string_view document, toml::source_position at) {
     const std::size_t begin = std::min(text.find_first_not_of(kAround), text.size());
     return std::string(text.substr(begin, text.find_last_not_of(kAround) + 1 - begin));
   };
-  const std::string_view before = document.substr(0, equals);
+  const std::string before = '\n' + std::string(document.substr(0, equals));
   const std::size_t header = before.rfind("\n[");
   const std::size_t begin = before.find_last_of("\n{,[") + 1;
   const std::string key = trimmed(before.substr(begin));
   if (header == document.npos) return key;
-  const std::string_view table = before.substr(header + 2);
+  const std::string_view table = std::string_view(before).substr(header + 2);
   return trimmed(table.substr(0, table.find(']'))) + '.' + key;
 }
 
@@ -172,7 +172,7 @@ std::string key_before(std::string_view document, toml::source_position at) {
     const std::string why = is_word ? unquoted(found.text) : "";
     if (why.empty()) continue;
     const std::string key = key_before(text, error.source().begin);
-    if (key.find(".header.") != key.npos || is_secret_name(key) || !secret_in(found.text).empty())
+    if (is_secret_key(key) || holds_login(found.text))
       fail_at(location_at(found.at, path),
               key + " must be a text in quotes; what was found is not shown");
     fail_at(location_at(found.at, path), why);

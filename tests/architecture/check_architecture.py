@@ -125,7 +125,7 @@ HEADERS = {
 # Rule, pattern, the files it is looked for in, the files where it belongs.
 ONLY_THERE = [
     ("clock", r"\b(steady|system|high_resolution)_clock\b|\bclock_gettime\b|\bstd::time\(", r".*", r"workers/engine/base/clock\.cpp|tests/.*"),
-    ("environment", r"\b(secure_)?getenv\b", r".*", r"driver/command_line/options\.cpp|workers/server/secret_headers\.cpp|tests/.*"),
+    ("environment", r"\b(secure_)?getenv\b", r".*", r"driver/command_line/options\.cpp|workers/server/secrets\.cpp|tests/.*"),
     ("conditional", r"#\s*(el)?if.*(CUDA(?!CC__|_ARCH_)|NCCL|MPI|HDF5|KVSWEEP)", r".*\.(hpp|cuh)", r"(?!)"),
 ]
 

@@ -32,8 +32,8 @@ void require_priorities(const ParamBinder& in, const server::ServerConfig& serve
 /// Throws sweep::SpecError for a policy inside vLLM that is not told which turns are a job's last.
 void require_last_turns(const ParamBinder& in, const server::ServerConfig& server);
 
-/// Throws sweep::SpecError, which shows no value, for a key of server.* that holds a password, a
-/// token or a key, and for a header whose value is not "env:VARIABLE".
+/// Throws sweep::SpecError, which shows no value, for a header or a variable with the name of a
+/// secret whose value is not "env:VARIABLE", and for an address with a password.
 void refuse_secrets(const sweep::ParamMap& written);
 
 /// The cell of what was taken.

@@ -87,9 +87,9 @@ std::vector<engine::TokenId> made_prompt(int tokens, std::uint64_t seed, std::ui
   return ids;
 }
 
-SecretHeaders secrets_of(const ServerConfig& config) {
+Secrets secrets_of(const ServerConfig& config) {
   try {
-    return SecretHeaders(config.headers);
+    return Secrets(config.headers, config.environment);
   } catch (const std::runtime_error& missing) {
     throw WrongServer(missing.what());  // nothing is measured until it is set
   }
@@ -132,7 +132,7 @@ void Session::launch() {
   const std::string port = std::to_string(port_);
   Launch launch;
   for (const std::string& word : config_.command) launch.words.push_back(with_port(word, port));
-  for (const auto& [name, value] : config_.environment)
+  for (const auto& [name, value] : secrets_.environment())
     launch.environment.push_back(name + '=' + with_port(value, port));
   if (!place_.devices.empty())
     launch.environment.push_back("CUDA_VISIBLE_DEVICES=" + place_.devices);

@@ -7,7 +7,7 @@
 #include <string>
 
 #include "workers/server/dialect/dialect.hpp"
-#include "workers/server/secret_headers.hpp"
+#include "workers/server/secrets.hpp"
 #include "workers/server/supervisor/supervisor.hpp"
 
 namespace server {
@@ -90,7 +90,7 @@ class Session {
 
   ServerConfig config_;
   Place place_;
-  SecretHeaders secrets_;
+  Secrets secrets_;
   std::unique_ptr<Dialect> dialect_;
   engine::WallClock clock_;
   HttpLoop http_;

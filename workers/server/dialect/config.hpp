@@ -52,9 +52,9 @@ struct ServerConfig {
   Kind kind = Kind::openai;
   std::string kind_name;
   std::string profile;
-  std::vector<std::string> command;  // words; empty: the server is at `url`
-  std::string url;                   // "http://host:8000", without a final slash
-  std::map<std::string, std::string> environment;
+  std::vector<std::string> command;                // words; empty: the server is at `url`
+  std::string url;                                 // "http://host:8000", without a final slash
+  std::map<std::string, std::string> environment;  // a value may be "env:VARIABLE"
   std::map<std::string, std::string> headers;  // by name, the environment variables of their values
   std::map<std::string, Scalar> request;       // fields added to each turn's body; dots nest
   std::string version;
