@@ -5,7 +5,6 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <iterator>
 #include <sstream>
 #include <vector>
@@ -64,10 +63,6 @@ pid_t start_worker(const Script& script) {
   if (worker != 0) return worker;
   const server::SupervisedServer server(script.launch());
   while (true) ::pause();
-}
-
-bool contains(const std::vector<pid_t>& ids, pid_t id) {
-  return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
 void kill_now(pid_t pid) {
@@ -145,55 +140,11 @@ TEST_CASE("a worker that is killed leaves no process of its server") {
   CHECK(all_end(ids));
 }
 
-TEST_CASE("orphans of a killed supervisor are ended by its worker") {
-  const Script script(kFamily);
-  std::vector<pid_t> ids;
-  {
-    server::SupervisedServer server(script.launch());
-    ids = script.ids();
-    ::kill(server.supervisor(), SIGKILL);
-    CHECK(server.ended(std::chrono::seconds(20)) == "its supervisor was killed");
-  }
-  CHECK(all_end(ids));
-}
-
-TEST_CASE("orphans of a supervisor that was killed with its worker are found at the next start") {
-  const Script script(kFamily);
-  int report[2];
-  REQUIRE(::pipe(report) == 0);
-  const pid_t worker = ::fork();
-  if (worker == 0) {
-    const server::SupervisedServer server(script.launch());
-    const pid_t supervisor = server.supervisor();
-    if (::write(report[1], &supervisor, sizeof supervisor) < 0) ::_exit(1);
-    while (true) ::pause();
-  }
-  pid_t supervisor = 0;
-  REQUIRE(::read(report[0], &supervisor, sizeof supervisor) == sizeof supervisor);
+TEST_CASE("a server ends with its supervisor, whose end is told") {
+  const Script script("echo $$ >ids\nexec sleep 1000\n");
+  server::SupervisedServer server(script.launch());
   const std::vector<pid_t> ids = script.ids();
-  ::kill(worker, SIGSTOP);  // so that it does not look after them
-  ::kill(supervisor, SIGKILL);
-  CHECK(all_end({ids.at(0)}));  // the server itself dies with its supervisor
-  kill_now(worker);
-  const std::vector<pid_t> ended = server::end_orphans();
-  for (const pid_t id : {ids.at(1), ids.at(2)}) CHECK(contains(ended, id));
-  CHECK(all_end(ids));
-  ::close(report[0]);
-  ::close(report[1]);
-}
-
-TEST_CASE("servers of living workers are no orphans") {
-  const Script script(kFamily), other(kFamily);
-  const server::SupervisedServer own(script.launch());
-  const pid_t worker = start_worker(other);
-  const std::vector<pid_t> ids = script.ids(), others = other.ids();
-  const std::vector<pid_t> ended = server::end_orphans();  // of other tests, if any
-  for (const std::vector<pid_t>& family : {ids, others})
-    for (const pid_t id : family) {
-      CHECK_FALSE(contains(ended, id));
-      CHECK(::kill(id, 0) == 0);
-    }
-  for (const pid_t id : {worker, own.supervisor()}) CHECK_FALSE(contains(ended, id));
-  kill_now(worker);
-  CHECK(all_end(others));
+  ::kill(server.supervisor(), SIGKILL);
+  CHECK(server.ended(std::chrono::seconds(20)) == "its supervisor was killed");
+  CHECK(all_end({ids.at(0)}));
 }

@@ -107,7 +107,6 @@ Session::Session(const ServerConfig& config, const Place& place)
       secrets_(secrets_of(config)),
       dialect_(make_dialect(config.kind)),
       http_(clock_, secrets_.lines()) {
-  end_orphans();
   try {
     if (config_.url.empty())
       launch();

@@ -7,7 +7,6 @@
 #include <set>
 #include <sstream>
 
-#include "workers/server/supervisor/processes.hpp"
 #include "workers/server/supervisor/supervisor.hpp"
 
 namespace server {
@@ -46,12 +45,16 @@ bool has_one_of(const fs::path& process, const std::set<std::string>& sockets) {
   return false;
 }
 
+/// 0 for a process that there is not.
 pid_t parent_of(pid_t pid) {
-  constexpr int kParent = 2;
-  const std::string parent = stat_field(pid, kParent);
-  pid_t id = 0;
-  std::from_chars(parent.data(), parent.data() + parent.size(), id);
-  return id;
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string stat;
+  std::getline(file, stat, '\0');
+  std::istringstream fields(stat.substr(stat.rfind(')') + 1));  // the name may hold anything
+  char state = 0;
+  pid_t parent = 0;
+  fields >> state >> parent;
+  return parent;
 }
 
 bool descends_from(pid_t pid, pid_t ancestor) {
@@ -65,8 +68,13 @@ std::optional<pid_t> SupervisedServer::other_listener(int port) const {
   const std::set<std::string> sockets = listeners_on(port);
   std::optional<pid_t> other;
   if (sockets.empty()) return other;
-  for (const pid_t pid : process_ids()) {
-    if (!has_one_of("/proc/" + std::to_string(pid), sockets)) continue;
+  std::error_code error;
+  for (const fs::directory_entry& entry : fs::directory_iterator("/proc", error)) {
+    const std::string name = entry.path().filename();
+    pid_t pid = 0;
+    const char* end = name.data() + name.size();
+    if (std::from_chars(name.data(), end, pid).ptr != end || !has_one_of(entry.path(), sockets))
+      continue;
     if (descends_from(pid, supervisor_)) return std::nullopt;
     other = pid;
   }

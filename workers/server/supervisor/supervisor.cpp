@@ -15,8 +15,6 @@
 #include <filesystem>
 #include <system_error>
 
-#include "workers/server/supervisor/processes.hpp"
-
 namespace server {
 namespace {
 
@@ -143,7 +141,7 @@ class Supervisor {
       ::kill(-group, SIGKILL);
     }
     while (reap()) {
-      if (!kill_children()) return;  // the next start finds them by their token
+      if (!kill_children()) return;  // nothing else finds them
       pollfd ended{child_ended_, POLLIN, 0};
       ::poll(&ended, 1, kPatienceMs);  // a child may have been born meanwhile
     }
@@ -207,10 +205,9 @@ std::string in_words(int status) {
 
 }  // namespace
 
-SupervisedServer::SupervisedServer(const Launch& launch) : token_(take_token()) {
-  std::vector<std::string> words = launch.words, values = launch.environment;
-  values.push_back(std::string(kTokenName) + '=' + token_);
-  std::vector<std::string> environment = environment_with(std::move(values));
+SupervisedServer::SupervisedServer(const Launch& launch) {
+  std::vector<std::string> words = launch.words;
+  std::vector<std::string> environment = environment_with(launch.environment);
   std::vector<char*> word_pointers = pointers_to(words), env_pointers = pointers_to(environment);
   const std::filesystem::path folder = std::filesystem::path(launch.log).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder);
@@ -236,10 +233,7 @@ SupervisedServer::SupervisedServer(const Launch& launch) : token_(take_token()) 
 
 SupervisedServer::~SupervisedServer() {
   ::close(control_);
-  int status = 0;
-  while (::waitpid(supervisor_, &status, 0) < 0 && errno == EINTR) continue;
-  release_token(token_);
-  if (WIFSIGNALED(status)) end_orphans();
+  while (::waitpid(supervisor_, nullptr, 0) < 0 && errno == EINTR) continue;
 }
 
 std::optional<std::string> SupervisedServer::ended(std::chrono::milliseconds patience) {

@@ -18,8 +18,8 @@ struct Launch {
 
 /// A server, with a supervisor between it and this process. The supervisor is a process that adopts
 /// all descendants of the server, whatever process group or session they enter. It ends them when
-/// the server ends, and when this process does, however it does. Processes whose supervisor has
-/// been killed as well are found by a token in their environment (end_orphans).
+/// the server ends, and when this process does, however it does. If the supervisor is killed as
+/// well, the server dies with it, and the server's descendants live on.
 class SupervisedServer {
  public:
   /// Returns once the supervisor runs. Throws std::system_error.
@@ -41,13 +41,7 @@ class SupervisedServer {
  private:
   int control_;  // to the supervisor, which sees it close when this process ends
   pid_t supervisor_ = -1;
-  std::string token_;
   std::optional<std::string> end_;
 };
-
-/// Kills processes of servers on this machine that were started by processes which have ended, or
-/// by this one for a supervisor that has been killed, and waits until they are gone. Returns their
-/// ids. Only processes of the same user are seen.
-std::vector<pid_t> end_orphans();
 
 }  // namespace server
