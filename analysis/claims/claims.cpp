@@ -7,7 +7,6 @@
 #include "analysis/claims/claims.hpp"
 #include "analysis/compare/published.hpp"
 #include "analysis/text/escape.hpp"
-#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {

@@ -1,7 +1,6 @@
 #include "analysis/claims/metrics.hpp"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "analysis/claims/access.hpp"
 #include "analysis/digest/fits.hpp"

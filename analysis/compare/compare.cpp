@@ -5,7 +5,6 @@
 
 #include "analysis/compare/groups.hpp"
 #include "analysis/compare/labels.hpp"
-#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {

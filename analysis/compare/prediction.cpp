@@ -4,8 +4,6 @@
 #include <array>
 #include <cmath>
 #include <ostream>
-#include <string>
-#include <vector>
 
 #include "analysis/digest/statistics.hpp"
 #include "analysis/text/escape.hpp"

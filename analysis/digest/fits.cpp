@@ -1,7 +1,6 @@
 #include "analysis/digest/fits.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdio>
 #include <limits>

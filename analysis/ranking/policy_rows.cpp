@@ -1,11 +1,9 @@
 #include "analysis/ranking/policy_rows.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <set>
 #include <string_view>
 
-#include "analysis/compare/config.hpp"
 #include "analysis/compare/groups.hpp"
 #include "analysis/compare/published.hpp"
 #include "analysis/ranking/sentences.hpp"

@@ -7,7 +7,6 @@
 
 #include "analysis/ranking/sentences.hpp"
 #include "analysis/text/escape.hpp"
-#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {

@@ -5,7 +5,6 @@
 #include <map>
 #include <set>
 
-#include "analysis/compare/config.hpp"
 #include "analysis/digest/access_digest.hpp"
 #include "analysis/text/text_table.hpp"
 

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "analysis/report/panel_charts.hpp"
-#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {

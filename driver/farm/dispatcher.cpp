@@ -1,6 +1,5 @@
 #include "driver/farm/dispatcher.hpp"
 
-#include <algorithm>
 #include <cassert>
 #include <cstdio>
 #include <cstring>

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <map>
 #include <ostream>
-#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <charconv>
-#include <limits>
 
 #include "sweeps/definition/messages.hpp"
 #include "sweeps/definition/toml_file.hpp"

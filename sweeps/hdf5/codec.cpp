@@ -1,7 +1,6 @@
 #include "sweeps/hdf5/codec.hpp"
 
 #include <algorithm>
-#include <cstdint>
 #include <cstring>
 #include <type_traits>
 

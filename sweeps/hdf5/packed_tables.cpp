@@ -7,7 +7,6 @@
 
 #include "sweeps/hdf5/deflate.hpp"
 #include "sweeps/hdf5/earlier.hpp"
-#include "sweeps/hdf5/h5.hpp"
 
 namespace sweep {
 namespace {

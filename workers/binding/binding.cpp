@@ -6,7 +6,6 @@
 #include <cstdio>
 
 #include "sweeps/definition/canonical_json.hpp"
-#include "sweeps/definition/cell.hpp"
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/backends/step_batch.hpp"
 #include "workers/binding/key_groups.hpp"

@@ -1,6 +1,5 @@
 #include "workers/binding/keys.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 
 #include "sweeps/definition/sweep.hpp"

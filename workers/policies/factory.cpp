@@ -8,7 +8,6 @@
 #include "workers/policies/admission/shared_prefixes.hpp"
 #include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/estimators/named_makers.hpp"
-#include "workers/policies/eviction/factory.hpp"
 #include "workers/policies/plugin/factory.hpp"
 
 // One line per policy: its name. The file of that name defines its maker and, of a TUNABLE one,

@@ -4,7 +4,6 @@
 #include <limits>
 #include <regex>
 
-#include "sweeps/definition/params.hpp"
 #include "sweeps/files/sha256.hpp"
 #include "version/kernels_digest.hpp"
 

@@ -1,8 +1,6 @@
 #include "workers/rank/cell_job.hpp"
 
-#include <memory>
 #include <nlohmann/json.hpp>
-#include <optional>
 #include <tuple>
 
 #include "sweeps/definition/canonical_json.hpp"

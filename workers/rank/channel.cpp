@@ -8,7 +8,6 @@
 #include <deque>
 #include <list>
 #include <map>
-#include <vector>
 
 namespace worker {
 namespace {

@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <stdexcept>
-#include <string>
 #include <utility>
 
 #include "kernels/reference/kv_blocks.hpp"
-#include "workers/backends/errors.hpp"
 
 namespace backends {
 namespace {

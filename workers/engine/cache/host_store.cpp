@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cassert>
 #include <ranges>
-#include <utility>
 
 namespace engine {
 

@@ -3,7 +3,6 @@
 #include <cmath>
 #include <stdexcept>
 
-#include "kernels/layers/layers.hpp"
 #include "workers/backends/cuda/device/profiler_range.hpp"
 
 namespace backends::cuda {

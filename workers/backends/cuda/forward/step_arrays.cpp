@@ -1,7 +1,6 @@
 #include "workers/backends/cuda/forward/step_arrays.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cstring>
 #include <stdexcept>
 #include <string>
