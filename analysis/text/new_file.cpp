@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <fstream>
 
 #include "analysis/text/json.hpp"
 #include "sweeps/files/durable_file.hpp"
@@ -22,37 +23,28 @@ bool may_replace(const fs::path& path) {
 
 }  // namespace
 
-NewFile::NewFile(fs::path path) : path_(std::move(path)) {
-  if (fs::is_directory(path_)) fail(std::make_error_code(std::errc::is_a_directory));
-  if (!may_replace(path_)) fail(std::make_error_code(std::errc::file_exists));
-  const fs::path name = sweep::temporary_name((path_.parent_path() / ".kvsweep").string());
-  const int made = ::open(name.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
-  if (made < 0) fail({errno, std::generic_category()});
-  ::close(made);
-  temporary_ = name;
-  stream_.open(temporary_, std::ios::binary);
-}
-
-NewFile::~NewFile() {
-  std::error_code ignored;
-  if (!temporary_.empty()) fs::remove(temporary_, ignored);
-}
-
-void NewFile::close() {
-  errno = 0;
-  stream_.close();
-  check_written(stream_);
-}
-
-void NewFile::commit() {
-  std::error_code error;
-  fs::rename(temporary_, path_, error);
-  if (error) fail(error);
-  temporary_.clear();
-}
-
-void NewFile::fail(std::error_code code) const {
-  throw std::system_error(code, "cannot write " + path_.string());
+void write_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
+  const std::string what = "cannot write " + path.string();
+  if (fs::is_directory(path)) throw WrongPath(EISDIR, std::generic_category(), what);
+  if (!may_replace(path)) throw WrongPath(EEXIST, std::generic_category(), what);
+  const std::string made = sweep::temporary_name((path.parent_path() / ".kvsweep").string());
+  const int file = ::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
+  if (file < 0) throw WrongPath(errno, std::generic_category(), what);
+  ::close(file);
+  try {
+    std::ofstream stream(made, std::ios::binary);
+    write(stream);
+    errno = 0;
+    stream.close();
+    check_written(stream);
+    fs::rename(made, path);
+  } catch (const std::system_error& error) {
+    ::unlink(made.c_str());
+    throw std::system_error(error.code(), what);
+  } catch (...) {
+    ::unlink(made.c_str());
+    throw;
+  }
 }
 
 }  // namespace analysis

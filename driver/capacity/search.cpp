@@ -68,9 +68,7 @@ void CapacitySearch::write_sweep() const {
       text += '"' + std::string(analysis::kSeedAxis) + "\" = " +
               list_of(rules_.workload_seeds, [](auto seed) { return std::to_string(seed); });
   }
-  analysis::NewFile file(files_.sweep);
-  file.fill([&](std::ostream& out) { out << text; });
-  file.commit();
+  analysis::write_file(files_.sweep, [&](std::ostream& out) { out << text; });
 }
 
 int CapacitySearch::cell_of(const analysis::CapacityCell& cell) const {

@@ -2,9 +2,7 @@
 
 #include <algorithm>
 #include <iostream>
-#include <memory>
 #include <optional>
-#include <system_error>
 
 #include "analysis/compare/labels.hpp"
 #include "analysis/text/new_file.hpp"
@@ -168,15 +166,11 @@ analysis::GridFormat grid_format(const Options& options) {
 
 void write_output(const Options& options, const std::function<void(std::ostream&)>& write) {
   if (!options.output) return write(std::cout);
-  const auto file = [&] {
-    try {
-      return std::make_unique<analysis::NewFile>(*options.output);
-    } catch (const std::system_error& error) {
-      throw UsageError(error.what());  // a wrong path, before anything was written
-    }
-  }();
-  file->fill(write);
-  file->commit();
+  try {
+    analysis::write_file(*options.output, write);
+  } catch (const analysis::WrongPath& error) {
+    throw UsageError(error.what());
+  }
 }
 
 }  // namespace driver

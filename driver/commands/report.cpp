@@ -2,7 +2,6 @@
 #include <iostream>
 #include <optional>
 #include <string>
-#include <system_error>
 #include <vector>
 
 #include "analysis/report/json.hpp"
@@ -30,30 +29,18 @@ std::optional<fs::path> beside_program(const char* name, const char* built, cons
   return std::nullopt;
 }
 
-/// Where a report without its page's data has them.
-fs::path data_in(const fs::path& folder) { return folder / "report.json"; }
-
 std::string json_of(const analysis::Report& report) {
   return analysis::report_json(report, std::string(kVersion) + " (" + kCommit + ')');
 }
 
-void write_page(const analysis::Report& report, const fs::path& page, analysis::NewFile& file) {
+void write_page(const analysis::Report& report, const fs::path& page, std::ostream& out) {
   const std::string json = "{\"deflated\":\"" + analysis::packed(json_of(report)) + "\"}";
-  file.fill([&](std::ostream& out) { analysis::write_web_page(page, json, out); });
+  analysis::write_web_page(page, json, out);
 }
 
-/// Without the pages of the web build: tables, and the report's data beside the page.
-void write_without_page(const analysis::Report& report, const Options& options,
-                        analysis::NewFile& file) {
-  analysis::NewFile data(data_in(*options.output));
-  data.fill([&](std::ostream& out) { out << json_of(report); });
-  data.commit();
-  const std::string why =
-      "This program was built without its web pages (docs/results.md), so here are tables alone; "
-      "kvsweep-figures draws report.json beside this page.";
-  std::cout << why << '\n';
-  file.fill([&](std::ostream& out) { analysis::write_plain_report(report, why, out); });
-}
+const char* const kWithoutPages =
+    "This program was built without its web pages (docs/results.md), so here are tables alone; "
+    "kvsweep-figures draws report.json beside this page.";
 
 }  // namespace
 
@@ -79,14 +66,17 @@ int report(const Options& options) {
                               : "this folder cannot be made: " + why));
   }
   const fs::path target = *options.output / "index.html";
-  analysis::NewFile file(target);
+  const fs::path data = *options.output / "report.json";  // of a report without pages
   if (const auto page = find_web_page("report.html")) {
-    write_page(report, *page, file);
-    fs::remove(data_in(*options.output), failed);
+    analysis::write_file(target, [&](std::ostream& out) { write_page(report, *page, out); });
+    fs::remove(data, failed);
   } else {
-    write_without_page(report, options, file);
+    analysis::write_file(data, [&](std::ostream& out) { out << json_of(report); });
+    std::cout << kWithoutPages << '\n';
+    analysis::write_file(target, [&](std::ostream& out) {
+      analysis::write_plain_report(report, kWithoutPages, out);
+    });
   }
-  file.commit();
   std::cout << "Report: "
             << analysis::terminal_text(fs::absolute(target).lexically_normal().string()) << '\n';
   return kOk;

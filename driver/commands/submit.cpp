@@ -136,9 +136,7 @@ void write_script(const BatchScript& script) {
     fs::rename(script.file, kept);
     std::cout << script.file.string() << " differed and is now " << kept.string() << '\n';
   }
-  analysis::NewFile file(script.file);
-  file.fill([&](std::ostream& out) { out << script.text; });
-  file.commit();
+  analysis::write_file(script.file, [&](std::ostream& out) { out << script.text; });
 }
 
 /// The first line that a command prints. Its standard error is ours. Throws std::runtime_error

@@ -35,9 +35,7 @@ int view(const Options& options, sweep::ArchiveReader& reader) {
   const std::string json = analysis::trace_page(archive, traced);
 
   const std::filesystem::path path = options.output.value_or("trace.html");
-  analysis::NewFile file(path);
-  file.fill([&](std::ostream& out) { analysis::write_web_page(page, json, out); });
-  file.commit();
+  analysis::write_file(path, [&](std::ostream& out) { analysis::write_web_page(page, json, out); });
   std::cout << "Trace viewer: " << analysis::terminal_text(path.string()) << '\n';
   return kOk;
 }

@@ -150,12 +150,10 @@ std::string why_search_ends(int exit_code, const std::string& log) {
 
 void write_asked(const std::string& archive, const std::vector<std::string>& only,
                  const std::string& says) {
-  analysis::NewFile file(archive + ".asked");
-  file.fill([&](std::ostream& out) {
+  analysis::write_file(archive + ".asked", [&](std::ostream& out) {
     if (!says.empty()) out << "# " << says << '\n';
     for (const std::string& each : only) out << each << '\n';
   });
-  file.commit();
 }
 
 void exclude_cells(const Options& options, const std::string& archive,

@@ -40,9 +40,7 @@ struct LogSum {
 namespace fs = std::filesystem;
 
 void write(const fs::path& path, const std::string& text) {
-  analysis::NewFile file(path);
-  file.fill([&](std::ostream& out) { out << text; });
-  file.commit();
+  analysis::write_file(path, [&](std::ostream& out) { out << text; });
 }
 
 std::string list_of(const std::vector<sweep::Param>& values) {

@@ -6,16 +6,14 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 
-using analysis::NewFile;
+using analysis::write_file;
 using Catch::Matchers::Contains;
 namespace fs = std::filesystem;
 
 namespace {
 
 void write(const fs::path& path, const std::string& text) {
-  NewFile file(path);
-  file.fill([&](std::ostream& out) { out << text; });
-  file.commit();
+  write_file(path, [&](std::ostream& out) { out << text; });
 }
 
 std::vector<std::string> names_in(const support::TempDir& folder) {
@@ -45,25 +43,29 @@ TEST_CASE("a link at the output's own name is replaced, and what it points to st
   CHECK_FALSE(fs::is_symlink(folder.path() / "out"));
 }
 
-TEST_CASE("two files for one path have two names until they are committed", "[new_file]") {
+TEST_CASE("two files for one path have two names until they are written", "[new_file]") {
   const support::TempDir folder;
-  NewFile first(folder.path() / "out"), second(folder.path() / "out");
-  CHECK(names_in(folder).size() == 2);
-  first.fill([](std::ostream& out) { out << 1; });
-  second.fill([](std::ostream& out) { out << 2; });
-  first.commit();
-  second.commit();
+  write_file(folder.path() / "out", [&](std::ostream& first) {
+    write_file(folder.path() / "out", [&](std::ostream& second) {
+      CHECK(names_in(folder).size() == 2);
+      second << 1;
+    });
+    first << 2;
+  });
   CHECK(names_in(folder) == std::vector<std::string>{"out"});
   CHECK(sweep::file_bytes((folder.path() / "out").string()) == "2");
 }
 
-TEST_CASE("a file that is not committed disappears, and the existing one stays unchanged",
+TEST_CASE("a file that is not finished disappears, and the existing one stays unchanged",
           "[new_file]") {
   const support::TempDir folder;
   folder.write("out", "before");
-  {
-    NewFile(folder.path() / "out").fill([](std::ostream& out) { out << "half"; });
-  }
+  CHECK_THROWS_WITH(write_file(folder.path() / "out",
+                               [](std::ostream& out) {
+                                 out << "half";
+                                 throw std::runtime_error("no more");
+                               }),
+                    "no more");
   CHECK(names_in(folder) == std::vector<std::string>{"out"});
   CHECK(sweep::file_bytes((folder.path() / "out").string()) == "before");
 }
@@ -72,8 +74,8 @@ TEST_CASE("a pipe and a folder are not replaced by a file", "[new_file]") {
   const support::TempDir folder;
   const fs::path pipe = folder.path() / "pipe";
   REQUIRE(::mkfifo(pipe.c_str(), 0600) == 0);
-  CHECK_THROWS_WITH(NewFile(pipe), Contains("cannot write " + pipe.string()));
-  CHECK_THROWS_WITH(NewFile(folder.path()), Contains("Is a directory"));
-  CHECK_THROWS_WITH(NewFile(folder.path() / "none" / "out"), Contains("No such file"));
+  CHECK_THROWS_WITH(write(pipe, ""), Contains("cannot write " + pipe.string()));
+  CHECK_THROWS_WITH(write(folder.path(), ""), Contains("Is a directory"));
+  CHECK_THROWS_WITH(write(folder.path() / "none" / "out", ""), Contains("No such file"));
   CHECK(fs::is_fifo(pipe));
 }
