@@ -1,7 +1,7 @@
 #pragma once
 #include <cstdint>
 
-#include "kernels/kv_layout.hpp"
+#include "kernels/mixed_bits.hpp"
 
 namespace kernels {
 
@@ -12,13 +12,6 @@ enum class Distribution : std::uint8_t {
   heavy_tailed,  // the same, one element in 64 being eight times as wide as the others
   zeros,
 };
-
-/// SplitMix64's finalizer (Steele, Lea, Flood 2014).
-KERNELS_HOST_DEVICE inline std::uint64_t mixed_bits(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
 
 /// Nearly normal, of variance amplitude^2 / 3. Sums of integers are exact.
 KERNELS_HOST_DEVICE inline float nearly_normal(std::uint64_t bits, float amplitude) {

@@ -2,6 +2,7 @@
 #include "kernels/blocks/blocks.hpp"
 
 #include "kernels/device/launch.cuh"
+#include "kernels/mixed_bits.hpp"
 
 namespace kernels::gpu {
 namespace {
@@ -16,13 +17,6 @@ __global__ void poison_blocks_kernel(void* arena, std::int64_t block_bytes,
     to[piece] = {~0u, ~0u, ~0u, ~0u};
 }
 
-/// SplitMix64's finalizer (Steele, Lea, Flood 2014).
-__device__ std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
-}
-
 __global__ void checksum_blocks_kernel(const void* arena, std::int64_t block_bytes,
                                        const std::int32_t* blocks, std::uint64_t* sums) {
   __shared__ unsigned long long sum;
@@ -33,7 +27,7 @@ __global__ void checksum_blocks_kernel(const void* arena, std::int64_t block_byt
       static_cast<const std::uint32_t*>(arena) + blocks[blockIdx.x] * words;
   unsigned long long mine = 0;
   for (std::int64_t i = threadIdx.x; i < words; i += kThreads)
-    mine += mix(static_cast<std::uint64_t>(i) << 32 | block[i]);
+    mine += mixed_bits(static_cast<std::uint64_t>(i) << 32 | block[i]);
   atomicAdd(&sum, mine);  // an integer sum: the order of arrival does not matter
   __syncthreads();
   if (threadIdx.x == 0) sums[blockIdx.x] = sum;

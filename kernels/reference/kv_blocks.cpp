@@ -3,6 +3,8 @@
 #include <cstddef>
 #include <cstring>
 
+#include "kernels/mixed_bits.hpp"
+
 namespace kernels::reference {
 namespace {
 
@@ -42,12 +44,6 @@ void append_all(Kv* arena, const KvLayout& layout, int layer, const float* keys,
                  log, AccessKind::write_value, written);
     }
   }
-}
-
-std::uint64_t mix(std::uint64_t z) {
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return z ^ (z >> 31);
 }
 
 }  // namespace
@@ -91,7 +87,7 @@ std::uint64_t checksum_block(const void* block, std::int64_t bytes) {
   for (std::int64_t i = 0; i < bytes / 4; ++i) {
     std::uint32_t word;
     std::memcpy(&word, at + i * 4, sizeof word);
-    sum += mix(static_cast<std::uint64_t>(i) << 32 | word);
+    sum += mixed_bits(static_cast<std::uint64_t>(i) << 32 | word);
   }
   return sum;
 }
