@@ -97,11 +97,12 @@ WorldPlace place_in(MPI_Comm world) {
   return place;
 }
 
+constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
+
 /// Every process of the job.
 class World final : public MpiChannel {
  public:
-  explicit World(std::size_t piece_bytes)
-      : world_(world_copy()), place_(place_in(world_.get())), piece_bytes_(piece_bytes) {
+  World() : world_(world_copy()), place_(place_in(world_.get())) {
     check(MPI_Comm_set_errhandler(world_.get(), MPI_ERRORS_RETURN), -1, "MPI_Comm_set_errhandler");
   }
   ~World() override {
@@ -115,9 +116,9 @@ class World final : public MpiChannel {
   void send(int to, const Message& message) override {
     std::string frame = encode(message);
     const int tag = tag_of(message);
-    if (frame.size() <= piece_bytes_) return send_piece(to, tag, std::move(frame));
-    for (std::size_t at = 0; at < frame.size(); at += piece_bytes_)
-      send_piece(to, tag, frame.substr(at, piece_bytes_));
+    if (frame.size() <= kPieceBytes) return send_piece(to, tag, std::move(frame));
+    for (std::size_t at = 0; at < frame.size(); at += kPieceBytes)
+      send_piece(to, tag, frame.substr(at, kPieceBytes));
   }
 
   std::optional<Received> poll() override {
@@ -229,7 +230,6 @@ class World final : public MpiChannel {
 
   Comm world_;
   WorldPlace place_;
-  std::size_t piece_bytes_;
   std::list<Transfer> sends_;
   std::list<Transfer> receives_;  // in the order of arrival
   std::map<int, FrameReader> frames_;
@@ -250,9 +250,7 @@ MpiSession::MpiSession(bool on_one_host) {
 
 MpiSession::~MpiSession() { MPI_Finalize(); }
 
-std::unique_ptr<MpiChannel> join_world(std::size_t piece_bytes) {
-  return std::make_unique<World>(piece_bytes);
-}
+std::unique_ptr<MpiChannel> join_world() { return std::make_unique<World>(); }
 
 void abort_job(int exit_code) {
   MPI_Abort(MPI_COMM_WORLD, exit_code);

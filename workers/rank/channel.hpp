@@ -74,9 +74,9 @@ class MpiChannel : public Channel {
 /// it and destroyed before MPI_Finalize. This is collective. Afterwards everything is point to
 /// point and never blocks on a peer, so a dead peer harms no other.
 ///
-/// A message is sent in pieces of at most `piece_bytes` (MPI counts are int), all with the tag of
-/// its kind. Between messages the channel sleeps for 1 ms, doubling to 50 ms.
-std::unique_ptr<MpiChannel> join_world(std::size_t piece_bytes = std::size_t{16} << 20);
+/// A message is sent in pieces of at most 16 MiB (MPI counts are int), all with the tag of its
+/// kind. Between messages the channel sleeps for 1 ms, doubling to 50 ms.
+std::unique_ptr<MpiChannel> join_world();
 
 /// Ends every process of the MPI job, including hung or stopped ones, with this exit code.
 [[noreturn]] void abort_job(int exit_code);

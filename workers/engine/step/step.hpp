@@ -36,10 +36,6 @@ struct StepPlan {
   int total_tokens = 0;
   int token_budget = 0;  // most tokens that the step may compute
   StopReason stop = StopReason::none;
-  /// Whether every request that may be served has been admitted.
-  bool admitted_all() const {
-    return stop == StopReason::none || stop == StopReason::active_programs;
-  }
 };
 
 /// Breakdown of a step's time on a device.
