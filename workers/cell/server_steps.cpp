@@ -10,7 +10,7 @@
 #include <utility>
 
 #include "workers/record/figures.hpp"
-#include "workers/record/growing_table.hpp"
+#include "workers/record/recorder.hpp"
 
 namespace worker {
 namespace {
@@ -63,12 +63,6 @@ constexpr std::string_view kOfSteps[] = {
 sweep::SchedKind recorded(server::Taken taken) {
   if (taken == server::Taken::fresh) return sweep::SchedKind::fresh;
   return taken == server::Taken::resumed ? sweep::SchedKind::resumed : sweep::SchedKind::running;
-}
-
-sweep::ForwardKind forward_of(const sweep::StepRow& row) {
-  if (row.n_tok == 0) return sweep::ForwardKind::none;
-  if (row.n_decode == 0) return sweep::ForwardKind::prefill;
-  return row.n_prefill_tok == 0 ? sweep::ForwardKind::decode : sweep::ForwardKind::mixed;
 }
 
 template <class T>

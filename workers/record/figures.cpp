@@ -24,19 +24,12 @@ double variation(const std::vector<double>& values) {
   return mean > 0 ? std::sqrt(squares / count) / mean : sweep::kNotObserved;
 }
 
-double median(std::vector<double>& values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
-
 /// Duration of a decode batch by its size.
 class DecodeTimes {
  public:
   void add(std::int32_t batch, double seconds) { seen_[batch].push_back(seconds); }
   void close() {
-    for (auto& [batch, seconds] : seen_) medians_.emplace(batch, median(seconds));
+    for (auto& [batch, seconds] : seen_) medians_.emplace(batch, workload::median(seconds));
   }
   /// Duration for the nearest batch size, the smaller one of a tie; 0 without decode-only steps.
   double operator()(std::int32_t batch) const {

@@ -10,12 +10,6 @@ using engine::index;
 using engine::Nanos;
 using engine::to_seconds;
 
-sweep::ForwardKind forward_of(const sweep::StepRow& row) {
-  if (row.n_tok == 0) return sweep::ForwardKind::none;
-  if (row.n_decode == 0) return sweep::ForwardKind::prefill;
-  return row.n_prefill_tok == 0 ? sweep::ForwardKind::decode : sweep::ForwardKind::mixed;
-}
-
 /// In a step without work, requests that wait for their KV make the whole step a stall.
 Nanos stall_of(const engine::StepTrace& trace) {
   const bool only_loads = trace.plan->scheduled.empty() && trace.num_loading > 0;
@@ -47,6 +41,12 @@ Move move_of(const engine::KvEvent& event) {
 }
 
 }  // namespace
+
+sweep::ForwardKind forward_of(const sweep::StepRow& row) {
+  if (row.n_tok == 0) return sweep::ForwardKind::none;
+  if (row.n_decode == 0) return sweep::ForwardKind::prefill;
+  return row.n_prefill_tok == 0 ? sweep::ForwardKind::decode : sweep::ForwardKind::mixed;
+}
 
 Recorder::Recorder(const workload::Workload& workload, std::int64_t bytes_per_block, int block_size,
                    std::vector<std::string> own_reasons, sweep::RecordLevel level)

@@ -13,6 +13,8 @@
 
 namespace worker {
 
+sweep::ForwardKind forward_of(const sweep::StepRow& row);
+
 /// Converts the engine's traces into the tables of a cell.
 class Recorder final : public engine::TraceSink {
  public:

@@ -1,10 +1,9 @@
 #include "workers/workload/arrivals.hpp"
 
 #include <cmath>
-#include <sstream>
 
-#include "workers/engine/base/errors.hpp"
 #include "workers/workload/random.hpp"
+#include "workers/workload/synthetic_job.hpp"
 
 namespace workload {
 namespace {
@@ -14,15 +13,9 @@ namespace {
 constexpr double kLatest_s = 1e9;
 constexpr double kMostArrivals = 1e8;
 
-[[noreturn]] void refuse(const std::string& what, double found, const std::string& allowed) {
-  std::ostringstream message;
-  message << what << ": found " << found << ", allowed " << allowed;
-  throw engine::InputError(message.str());
-}
-
 void check_rate(double rate_per_s) {
-  if (!std::isfinite(rate_per_s) || rate_per_s <= 0)
-    refuse("arrival rate", rate_per_s, "a positive number of jobs per second");
+  require(std::isfinite(rate_per_s) && rate_per_s > 0, "arrival rate", rate_per_s,
+          "a positive number of jobs per second");
 }
 
 /// Event times of a Poisson process, in seconds.
@@ -34,8 +27,8 @@ class PoissonProcess {
 
   double next() {
     t_s_ += random_.expovariate(rate_per_s_);
-    if (t_s_ > kLatest_s)
-      refuse("arrival rate", rate_per_s_, "a rate that brings all jobs within 1e9 seconds");
+    require(t_s_ <= kLatest_s, "arrival rate", rate_per_s_,
+            "a rate that brings all jobs within 1e9 seconds");
     return t_s_;
   }
 
@@ -59,10 +52,10 @@ std::vector<engine::Nanos> poisson_arrivals(double rate_per_s, std::int64_t seed
 std::vector<engine::Nanos> poisson_arrivals_in_window(double rate_per_s, std::int64_t seed,
                                                       double window_s) {
   check_rate(rate_per_s);
-  if (!(window_s > 0) || window_s > kLatest_s)
-    refuse("arrival window", window_s, "a positive number of seconds, at most 1e9");
-  if (rate_per_s * window_s > kMostArrivals)
-    refuse("jobs expected in the arrival window", rate_per_s * window_s, "at most 1e8");
+  require(window_s > 0 && window_s <= kLatest_s, "arrival window", window_s,
+          "a positive number of seconds, at most 1e9");
+  require(rate_per_s * window_s <= kMostArrivals, "jobs expected in the arrival window",
+          rate_per_s * window_s, "at most 1e8");
 
   std::vector<engine::Nanos> arrivals;
   Random random(seed);

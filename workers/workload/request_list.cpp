@@ -1,11 +1,11 @@
 #include "workers/workload/request_list.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <sstream>
 
 #include "sweeps/files/input_text.hpp"
+#include "sweeps/files/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/workload/input/json_lines.hpp"
 #include "workers/workload/random.hpp"
@@ -15,13 +15,6 @@ namespace workload {
 namespace {
 
 constexpr int kMostTokens = 1 << 24;
-
-void require(bool holds, const char* key, double found, const char* allowed) {
-  if (holds) return;
-  std::ostringstream message;
-  message << key << ": found " << found << ", allowed " << allowed;
-  throw engine::InputError(message.str());
-}
 
 void check(const ZipfSizes& config) {
   require(config.count >= 1 && config.count <= 100'000, "workload.n", config.count, "1 to 100000");
@@ -72,11 +65,8 @@ RequestSize split(int total, double prompt_to_output) {
 
 /// A count of tokens, if `word` is nothing else.
 std::optional<int> tokens_in(std::string_view word) {
-  int tokens = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), tokens);
-  const bool whole = error == std::errc() && end == word.data() + word.size();
-  if (!whole || tokens < 1 || tokens > kMostTokens) return std::nullopt;
-  return tokens;
+  const auto tokens = sweep::number_from<int>(word);
+  return tokens && *tokens >= 1 && *tokens <= kMostTokens ? tokens : std::nullopt;
 }
 
 std::optional<RequestSize> size_of(std::string_view prompt, std::string_view output) {

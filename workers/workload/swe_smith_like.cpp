@@ -8,6 +8,7 @@
 #include "workers/engine/base/errors.hpp"
 #include "workers/workload/random.hpp"
 #include "workers/workload/synthetic_job.hpp"
+#include "workers/workload/workload_report.hpp"
 
 // The lognormal parameters below were fitted to trajectories of real agents. The shares, the mean
 // number of turns and the two medians are those of the published workload.
@@ -63,13 +64,6 @@ struct JobPlan {
 };
 
 using Plan = std::vector<JobPlan>;
-
-double median(std::vector<double> values) {
-  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
-  std::nth_element(values.begin(), middle, values.end());
-  if (values.size() % 2 == 1) return *middle;
-  return (*middle + *std::max_element(values.begin(), middle)) / 2;
-}
 
 int rounded(double value, int low, int high) {
   return static_cast<int>(std::lround(std::clamp<double>(value, low, high)));

@@ -1,9 +1,6 @@
 #include "workers/workload/synthetic_job.hpp"
 
-#include <sstream>
 #include <utility>
-
-#include "workers/engine/base/errors.hpp"
 
 namespace workload {
 namespace {
@@ -17,14 +14,6 @@ std::uint64_t mix(std::uint64_t word) {
 }
 
 constexpr std::uint32_t kSharedStream = 0xffffffffU;  // no job has this number
-
-template <class Value>
-void require(bool holds, const char* key, Value found, const char* allowed) {
-  if (holds) return;
-  std::ostringstream message;
-  message << key << ": found " << found << ", allowed " << allowed;
-  throw engine::InputError(message.str());
-}
 
 }  // namespace
 

@@ -1,10 +1,22 @@
 #pragma once
 #include <cstdint>
+#include <sstream>
 #include <string>
+#include <string_view>
 
+#include "workers/engine/base/errors.hpp"
 #include "workers/workload/trajectory.hpp"
 
 namespace workload {
+
+/// Throws engine::InputError unless it holds: "<key>: found <found>, allowed <allowed>".
+template <class Value>
+void require(bool holds, std::string_view key, Value found, std::string_view allowed) {
+  if (holds) return;
+  std::ostringstream message;
+  message << key << ": found " << found << ", allowed " << allowed;
+  throw engine::InputError(message.str());
+}
 
 /// Checks the limits common to all generators: 1 to 100,000 jobs, a gap that is a duration, at
 /// least 256 token ids. Throws engine::InputError.

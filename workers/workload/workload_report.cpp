@@ -1,11 +1,11 @@
 #include "workers/workload/workload_report.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
+#include <cmath>
 #include <numeric>
 #include <ostream>
 
+#include "sweeps/files/text.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace workload {
@@ -58,12 +58,9 @@ void print_tools(std::ostream& out, const std::vector<ToolShare>& tools) {
   std::size_t width = 0;
   for (const ToolShare& tool : tools) width = std::max(width, tool.tool.size());
   out << "\ntool" << std::string(std::max<std::size_t>(width, 4) - 4, ' ') << "   turns   share\n";
-  for (const ToolShare& tool : tools) {
-    std::array<char, 40> numbers{};
-    std::snprintf(numbers.data(), numbers.size(), "%8d%7.1f%%\n", tool.turns, 100 * tool.share);
+  for (const ToolShare& tool : tools)
     out << tool.tool << std::string(std::max<std::size_t>(width, 4) - tool.tool.size(), ' ')
-        << numbers.data();
-  }
+        << sweep::formatted("%8d%7.1f%%\n", tool.turns, 100 * tool.share);
 }
 
 std::string turn_name(int turn) { return "turn " + std::to_string(turn + 1); }
@@ -156,9 +153,7 @@ class BudgetPrinter {
   }
 
   void line(const std::string& name, int value, const char* unit) {
-    std::array<char, 160> row{};
-    std::snprintf(row.data(), row.size(), "  %-44s%9d %s\n", name.c_str(), value, unit);
-    out_ << row.data();
+    out_ << sweep::formatted("  %-44s%9d %s\n", name.c_str(), value, unit);
   }
 
  private:
@@ -182,19 +177,25 @@ Distribution distribution_of(std::vector<double> values) {
   return d;
 }
 
+double median(std::vector<double> values) {
+  const auto middle = values.begin() + static_cast<std::ptrdiff_t>(values.size() / 2);
+  std::nth_element(values.begin(), middle, values.end());
+  if (values.size() % 2 == 1) return *middle;
+  return (*middle + *std::max_element(values.begin(), middle)) / 2;
+}
+
 void print_row(std::ostream& out, const char* name, const Distribution& d, int decimals) {
-  std::array<char, 160> row{};
-  std::snprintf(row.data(), row.size(), "%-26s%10.*f%10.*f%10.*f%10.*f%10.*f%10.*f%10.*f\n", name,
-                std::max(decimals, 1), d.mean, decimals, d.min, decimals, d.p10, decimals, d.p50,
-                decimals, d.p90, decimals, d.p99, decimals, d.max);
-  out << row.data();
+  out << sweep::formatted("%-26s%10.*f", name, std::max(decimals, 1), d.mean);
+  for (const double value : {d.min, d.p10, d.p50, d.p90, d.p99, d.max})
+    out << sweep::formatted("%10.*f", decimals, value);
+  out << '\n';
 }
 
 void print_heading(std::ostream& out) {
-  std::array<char, 160> head{};
-  std::snprintf(head.data(), head.size(), "%-26s%10s%10s%10s%10s%10s%10s%10s\n", "", "mean", "min",
-                "p10", "p50", "p90", "p99", "max");
-  out << head.data();
+  out << sweep::formatted("%-26s", "");
+  for (const char* column : {"mean", "min", "p10", "p50", "p90", "p99", "max"})
+    out << sweep::formatted("%10s", column);
+  out << '\n';
 }
 
 DatasetTable dataset_table(const Workload& workload) {

@@ -13,6 +13,8 @@ struct Distribution {
   double mean = 0, min = 0, p10 = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
 };
 Distribution distribution_of(std::vector<double> values);
+/// Of at least one value.
+double median(std::vector<double> values);
 /// A line of a table of distributions, and the line above them.
 void print_heading(std::ostream& out);
 void print_row(std::ostream& out, const char* name, const Distribution& d, int decimals);
@@ -72,8 +74,7 @@ struct TokenBudget {
   /// answer token.
   int prefill_steps = 0;
   int min_steps = 0;  // prefill_steps + output_tokens - 1
-  /// 1 + output_tokens: the count in which prefill is a step of its own that samples no token, as
-  /// the matrix document prints it.
+  /// 1 + output_tokens: the count in which prefill is a step of its own that samples no token.
   int steps_counting_prefill_apart = 0;
 };
 
