@@ -2,19 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
-#include <cstdlib>
 
 namespace analysis {
 namespace {
 
 constexpr std::size_t kLookAside = 2;  // loads
-
-double with_three_digits(double value) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.3g", value);
-  return std::strtod(text, nullptr);
-}
 
 /// The first load that is at least twice the load `at`, or the last one.
 std::size_t doubled(const std::vector<double>& loads, std::size_t at) {
@@ -62,7 +54,7 @@ std::vector<double> loads_between(double least, double most, double step, bool w
   for (double load = least; load < most;) {
     loads.push_back(load);
     load = whole ? std::max(load + 1, std::round(load * (1 + step)))
-                 : with_three_digits(load * (1 + step));
+                 : sweep::with_three_digits(load * (1 + step));
   }
   loads.push_back(most);
   std::erase_if(loads, [&](double load) { return load < least || load > most; });

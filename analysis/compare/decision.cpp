@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "sweeps/files/text.hpp"
+
 namespace analysis {
 namespace {
 
@@ -124,9 +126,7 @@ std::string standing_text(std::span<const Decision> decisions, std::size_t conte
   for_each_standing(decisions, contender,
                     [&](const Word& word, const std::vector<std::string>& sizes) {
                       text += (text.empty() ? "" : ", ") + std::string(word.text);
-                      for (const std::string& size : sizes)
-                        text += (&size == sizes.data() ? " with " : ", ") + size;
-                      if (!sizes.empty()) text += " GiB";
+                      if (!sizes.empty()) text += " with " + sweep::joined(sizes) + " GiB";
                     });
   return text;
 }

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <limits>
 #include <unordered_map>
 
+#include "analysis/text/text_table.hpp"
 #include "sweeps/tables/schema.hpp"
 
 namespace analysis {
@@ -13,12 +13,6 @@ namespace {
 
 /// Below this share of a variable's own variance it counts as a combination of the preceding ones.
 constexpr double kLeastPivot = 1e-9;
-
-std::string formatted(const char* format, double value) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
-}
 
 struct Work {
   double kv_tokens = 0, pairs = 0;
@@ -125,6 +119,7 @@ void StepFit::add(const sweep::Table& steps, const sweep::Table& sched, int span
 }
 
 std::string step_formula(const Plane& plane) {
+  using sweep::formatted;
   struct Term {
     const char* format;
     double unit;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "analysis/ranking/sentences.hpp"
 
@@ -12,9 +11,7 @@ namespace {
 using Texts = std::vector<std::string>;
 
 std::string seconds_text(double s) {
-  char text[48];
-  std::snprintf(text, sizeof text, s < 0.1 ? "%.3f" : s < 10 ? "%.2f" : "%.1f", s);
-  return text;
+  return sweep::formatted(s < 0.1 ? "%.3f" : s < 10 ? "%.2f" : "%.1f", s);
 }
 
 /// What is said of one policy and figure: "continuum's p99 TTFT is 1.35 times fcfs's at 6 jobs/s".

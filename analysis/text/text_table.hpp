@@ -5,6 +5,8 @@
 #include <string_view>
 #include <vector>
 
+#include "sweeps/files/text.hpp"
+
 namespace analysis {
 
 /// A number with four significant digits, or all before its point; whole numbers have all digits;
@@ -38,8 +40,7 @@ inline void print_text(const Grid& grid, std::ostream& out) {
 /// The shortest text that reads back to the same number; empty for NaN.
 std::string exact_number(double value);
 
-/// The number that the whole text is; none for other texts.
-std::optional<double> number_from(std::string_view text);
+using sweep::number_from;
 
 /// A field of RFC 4180, quoted if necessary.
 std::string csv_field(std::string_view text);

@@ -10,14 +10,6 @@
 #include "driver/command_line/failure.hpp"
 
 namespace driver {
-namespace {
-
-bool has_failed(sweep::CellStatus status) {
-  return status == sweep::CellStatus::failed || status == sweep::CellStatus::timeout ||
-         status == sweep::CellStatus::quarantined;
-}
-
-}  // namespace
 
 sweep::AxisValues written_axes(const PlannedCell& planned) {
   sweep::AxisValues axes;

@@ -4,7 +4,6 @@
 
 #include <algorithm>
 #include <boost/program_options.hpp>
-#include <charconv>
 #include <cstdlib>
 #include <initializer_list>
 #include <iostream>
@@ -100,12 +99,8 @@ std::string text(const po::variables_map& given, const char* name) {
 }
 
 std::int64_t seconds_since_1970(const char* variable, const std::string& text) {
-  std::int64_t seconds = 0;
-  const char* last = text.data() + text.size();
-  const auto [stop, error] = std::from_chars(text.data(), last, seconds);
-  if (error != std::errc() || stop != last)
-    throw UsageError(std::string(variable) + " must be seconds since 1970, found \"" + text + '"');
-  return seconds;
+  if (const auto seconds = sweep::number_from<std::int64_t>(text)) return *seconds;
+  throw UsageError(std::string(variable) + " must be seconds since 1970, found \"" + text + '"');
 }
 
 std::string variable(const char* name) {

@@ -1,6 +1,5 @@
 // A bundle: results as a folder that another machine judges again.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <filesystem>
 #include <iostream>
@@ -196,13 +195,9 @@ void check_archives(const fs::path& bundle, Findings& findings) {
 /// Whether two fields are equal; numbers may be off by 1e-9 of them, since libraries round.
 bool alike(const std::string& a, const std::string& b) {
   constexpr double kTolerance = 1e-9;
-  const auto is_number = [](const std::string& text, double& value) {
-    const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
-    return error == std::errc() && end == text.data() + text.size();
-  };
-  double x = 0, y = 0;
-  return a == b || (is_number(a, x) && is_number(b, y) &&
-                    std::abs(x - y) <= kTolerance * std::max(std::abs(x), std::abs(y)));
+  const auto x = sweep::number_from(a), y = sweep::number_from(b);
+  return a == b ||
+         (x && y && std::abs(*x - *y) <= kTolerance * std::max(std::abs(*x), std::abs(*y)));
 }
 
 /// The first line in which two tables in CSV differ; empty for none.

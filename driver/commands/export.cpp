@@ -24,8 +24,7 @@ ExportFormat format_of(const Options& options) {
 }
 
 std::string table_of(const Options& options) {
-  std::string known = "cells";
-  for (const std::string_view name : sweep::kCellTables) known += ", " + std::string(name);
+  const std::string known = "cells, " + sweep::joined(sweep::kCellTables);
   if (!options.table) throw UsageError("export needs --table, one of " + known);
   if (*options.table == "cells" ||
       std::ranges::find(sweep::kCellTables, *options.table) != sweep::kCellTables.end())

@@ -1,6 +1,4 @@
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <iostream>
 #include <set>
 
@@ -14,6 +12,7 @@ namespace driver {
 namespace {
 
 using analysis::ConfiguredCell;
+using sweep::formatted;
 
 /// The value that all cells share. Throws UsageError when there are several: a fit over two cards
 /// describes neither.
@@ -96,12 +95,6 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
   found.server = terminal_text(only_one("server", servers));
   found.cells = logged;
   return found;
-}
-
-std::string formatted(const char* format, double value) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), format, value);
-  return text.data();
 }
 
 /// Where the card's profile has the constants of a server, "vllm 0.26.0, asynchronous", or of

@@ -1,6 +1,5 @@
 #include <algorithm>
 #include <chrono>
-#include <cstdio>
 #include <fstream>
 #include <iostream>
 #include <map>
@@ -49,11 +48,6 @@ struct Status {
   bool is_over() const { return all.running == 0 && all.left == 0; }
   bool driver_is_silent() const { return driver && silent_s > kLongestSilence; }
 };
-
-bool has_failed(CellStatus status) {
-  return status == CellStatus::failed || status == CellStatus::timeout ||
-         status == CellStatus::quarantined;
-}
 
 /// The cells that a search wants of its archive at present, and what it says of itself; all of
 /// other archives.
@@ -178,10 +172,8 @@ void print_skus(const Status& status, std::ostream& out) {
 
 /// "driver silent for 90 s: process 12 on host n1 is stopped or waits for its disk"
 std::string silence_of(const Status& status) {
-  char seconds[32];
-  std::snprintf(seconds, sizeof seconds, "%.0f", status.silent_s);
-  return std::string("driver silent for ") + seconds +
-         " s: " + analysis::terminal_text(to_text(status.driver->holder)) +
+  return sweep::formatted("driver silent for %.0f s: ", status.silent_s) +
+         analysis::terminal_text(to_text(status.driver->holder)) +
          " is stopped or waits for its disk";
 }
 

@@ -1,10 +1,10 @@
 #include "driver/farm/dispatcher.hpp"
 
 #include <cassert>
-#include <cstdio>
 #include <cstring>
 #include <utility>
 
+#include "sweeps/files/text.hpp"
 #include "workers/rank/channel.hpp"
 
 namespace driver {
@@ -17,11 +17,7 @@ constexpr Nanos kLongestTick = std::chrono::seconds(1);
 
 using engine::from_seconds;
 
-std::string in_gib(double gib) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g GiB", gib);
-  return text;
-}
+std::string in_gib(double gib) { return sweep::formatted("%.6g GiB", gib); }
 
 /// "was lost", and to what, where that is known.
 std::string how_lost(const WorkerLost& lost) {

@@ -1,8 +1,8 @@
 // How attempts and cells end: on their own, or because they exceed a time limit.
-#include <cstdio>
 #include <utility>
 
 #include "driver/farm/dispatcher.hpp"
+#include "sweeps/files/text.hpp"
 
 namespace driver {
 namespace {
@@ -10,9 +10,7 @@ namespace {
 using sweep::CellStatus;
 
 std::string in_seconds(Nanos span) {
-  char text[32];
-  std::snprintf(text, sizeof text, "%.6g s", std::chrono::duration<double>(span).count());
-  return text;
+  return sweep::formatted("%.6g s", std::chrono::duration<double>(span).count());
 }
 
 }  // namespace

@@ -3,24 +3,16 @@
 #include <set>
 
 #include "driver/farm/dispatcher.hpp"
+#include "sweeps/files/text.hpp"
 
 namespace driver {
-namespace {
-
-std::string listed(const std::set<std::string>& names) {
-  std::string list;
-  for (const std::string& name : names) list += (list.empty() ? "" : ", ") + name;
-  return list;
-}
-
-}  // namespace
 
 std::string Dispatcher::worker_skus() const {
   std::set<std::string> skus;
   for (const auto& [id, worker] : workers_)
     if (worker.caps.backend == rules_.backend)
       skus.insert(worker.caps.sku.empty() ? "any" : worker.caps.sku);
-  return skus.empty() ? "none" : listed(skus);
+  return skus.empty() ? "none" : sweep::joined(skus);
 }
 
 LeftCell Dispatcher::why_left(const Cell& cell) const {

@@ -13,11 +13,6 @@ namespace {
 
 using sweep::CellStatus;
 
-bool counts_as_failure(CellStatus kind) {
-  return kind == CellStatus::failed || kind == CellStatus::timeout ||
-         kind == CellStatus::quarantined;
-}
-
 DispatchRules rules_for(const FarmOptions& options) {
   DispatchRules rules = options.rules;
   rules.workers = static_cast<int>(options.workers.size());
@@ -178,7 +173,7 @@ class Farm {
   void obey(const CellEnded& ended, std::deque<Event>&) {
     forget(ended.attempt);
     ++result_.ended;
-    if (counts_as_failure(ended.kind)) ++result_.failed;
+    if (has_failed(ended.kind)) ++result_.failed;
     sink_.on_ended(ended.attempt, ended.kind, ended.reason);
   }
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 
 #include "driver/plan/cost.hpp"
 #include "sweeps/commits/marks.hpp"
@@ -15,12 +14,8 @@ namespace {
 std::string outcome_text(const sweep::CellRecord& record) {
   const double jct = figure_of(record.figures, "jct_wall_mean_s"),
                steps = figure_of(record.figures, "steps");
-  char text[80];
-  if (std::isnan(steps))
-    std::snprintf(text, sizeof text, "mean jct_wall %.1f s", jct);
-  else
-    std::snprintf(text, sizeof text, "mean jct_wall %.1f s, %.0f steps", jct, steps);
-  return text;
+  const std::string text = sweep::formatted("mean jct_wall %.1f s", jct);
+  return std::isnan(steps) ? text : text + sweep::formatted(", %.0f steps", steps);
 }
 
 /// Marks of attempts that an earlier run started and did not finish, by key.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <ranges>
 
 #include "analysis/text/text_table.hpp"
@@ -177,9 +176,7 @@ int minutes_of(const std::string& time) {
 }
 
 std::string slurm_time(int minutes) {
-  char text[24];
-  std::snprintf(text, sizeof text, "%02d:%02d:00", minutes / 60, minutes % 60);
-  return text;
+  return sweep::formatted("%02d:%02d:00", minutes / 60, minutes % 60);
 }
 
 }  // namespace driver

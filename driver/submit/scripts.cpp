@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdio>
 #include <fstream>
 #include <map>
 #include <optional>
@@ -60,15 +59,9 @@ std::string fill_template(const std::filesystem::path& file, const TemplateValue
 namespace fs = std::filesystem;
 
 std::string about(double seconds) {
-  char text[32];
-  if (seconds < 120) {
-    std::snprintf(text, sizeof text, "%.0f s", std::ceil(seconds));
-  } else if (seconds < 7200) {
-    std::snprintf(text, sizeof text, "%.0f min", std::ceil(seconds / 60));
-  } else {
-    std::snprintf(text, sizeof text, "%.1f h", seconds / 3600);
-  }
-  return text;
+  if (seconds < 120) return sweep::formatted("%.0f s", std::ceil(seconds));
+  if (seconds < 7200) return sweep::formatted("%.0f min", std::ceil(seconds / 60));
+  return sweep::formatted("%.1f h", seconds / 3600);
 }
 
 std::string counted(std::size_t n, const std::string& what) {

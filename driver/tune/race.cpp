@@ -1,9 +1,7 @@
 #include "driver/tune/race.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 #include <numeric>
 #include <random>
 #include <set>
@@ -28,12 +26,6 @@ std::vector<int> shuffled(int n, Random& random) {
   return order;
 }
 
-double with_three_digits(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g", value);
-  return std::strtod(text.data(), nullptr);
-}
-
 /// The value at `share`, in [0, 1), of a key's range or choices.
 sweep::Value value_at(const sweep::TuneKey& key, double share) {
   if (!key.choices.empty())
@@ -43,7 +35,7 @@ sweep::Value value_at(const sweep::TuneKey& key, double share) {
   const double value = key.least > 0 ? key.least * std::pow(key.most / key.least, share)
                                      : key.least + share * (key.most - key.least);
   if (key.is_integer) return static_cast<std::int64_t>(std::llround(value));
-  return std::clamp(with_three_digits(value), key.least, key.most);
+  return std::clamp(sweep::with_three_digits(value), key.least, key.most);
 }
 
 std::string name_of(const std::string& policy, std::size_t number) {
@@ -112,10 +104,8 @@ void drop_the_beaten(std::span<Entrant> entrants, const Scores& scores, int seed
 }
 
 std::string to_text(const analysis::Ratio& ratio) {
-  std::array<char, 64> text{};
-  std::snprintf(text.data(), text.size(), "%.3f (%.3f to %.3f)", ratio.value, ratio.interval.low,
-                ratio.interval.high);
-  return text.data();
+  return sweep::formatted("%.3f (%.3f to %.3f)", ratio.value, ratio.interval.low,
+                          ratio.interval.high);
 }
 
 }  // namespace driver

@@ -1,8 +1,6 @@
 #include "sweeps/definition/cell.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <map>
 
 #include "sweeps/definition/canonical_json.hpp"
@@ -66,9 +64,8 @@ class Expansion {
     }
     const double cells = points * static_cast<double>(spec_.repeat.n);
     if (cells <= static_cast<double>(kMostCells)) return;
-    std::array<char, 32> count{};
-    std::snprintf(count.data(), count.size(), cells < 1e15 ? "%.0f" : "%.3g", cells);
-    throw SpecError(spec_.path + ": the axes span " + count.data() + " cells" +
+    throw SpecError(spec_.path + ": the axes span " +
+                    formatted(cells < 1e15 ? "%.0f" : "%.3g", cells) + " cells" +
                     (spec_.repeat.n > 1 ? " with their repeats" : "") +
                     "; allowed: " + std::to_string(kMostCells));
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <ranges>
 
 #include "sweeps/definition/secrets.hpp"
 
@@ -196,9 +197,7 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
 }
 
 std::string listed(const std::vector<std::string>& words) {
-  std::string list;
-  for (const std::string& word : words) list += (list.empty() ? "" : ", ") + in_quotes(word);
-  return list;
+  return joined(words | std::views::transform(in_quotes));
 }
 
 bool is_plain_word(std::string_view text) {

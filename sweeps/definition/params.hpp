@@ -10,6 +10,8 @@
 #include <variant>
 #include <vector>
 
+#include "sweeps/files/text.hpp"
+
 namespace sweep {
 
 /// A scalar that a sweep file can hold.
@@ -69,17 +71,6 @@ std::string suggestion(std::string_view word, const std::vector<std::string>& ca
 bool is_plain_word(std::string_view text);
 /// The parts of a text between separators; none behind the last one.
 std::vector<std::string> split(std::string_view text, std::string_view separator);
-
-/// The words one after another.
-template <class Words>
-std::string joined(const Words& words, const char* separator = ", ") {
-  std::string text;
-  for (const auto& word : words) {
-    if (!text.empty()) text += separator;
-    text += word;
-  }
-  return text;
-}
 
 /// Reads a TOML file of scalars in (nested) tables, e.g. a GPU profile. Arrays and dates are errors
 /// here.

@@ -3,10 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <vector>
 
 #include "sweeps/files/sha256.hpp"
+#include "sweeps/files/text.hpp"
 
 namespace sweep {
 
@@ -17,11 +17,7 @@ constexpr std::size_t kLead = 64, kBytes = kPieceBytes - kLead, kDigits = 8, kDi
 constexpr std::size_t kAt = kMark.size(), kSize = kAt + kDigits + 1, kDigest = kSize + kDigits + 1;
 static_assert(kDigest + kDigestDigits + 1 == kLead);
 
-std::string hex(std::size_t number) {
-  char digits[kDigits + 1];
-  std::snprintf(digits, sizeof digits, "%08x", static_cast<unsigned>(number));
-  return digits;
-}
+std::string hex(std::size_t number) { return formatted("%08x", static_cast<unsigned>(number)); }
 
 std::size_t number_at(std::string_view piece, std::size_t at) {
   std::size_t number = 0;

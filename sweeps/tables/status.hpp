@@ -33,6 +33,12 @@ constexpr std::string_view to_text(CellStatus status) {
   return kCellStatusNames[static_cast<std::size_t>(status)];
 }
 
+/// Whether the cell was started and has no result.
+constexpr bool has_failed(CellStatus status) {
+  return status == CellStatus::failed || status == CellStatus::timeout ||
+         status == CellStatus::quarantined;
+}
+
 /// How much of a cell's result is stored; each level has what the ones before it have. The numbers
 /// are stored in archives and never change.
 enum class RecordLevel : std::int8_t {

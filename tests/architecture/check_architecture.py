@@ -50,12 +50,12 @@ MAY_INCLUDE = {
     "workers/policies/order": "workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step",
     "workers/policies/plugin": "sweeps/files workers/policies/admission workers/policies/estimators workers/policies/order workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch posix",
     "workers/policies": "workers/policies/estimators workers/policies/admission workers/policies/eviction workers/policies/host_eviction workers/policies/order workers/policies/plugin workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch",
-    "workers/policies/exported": "workers/policies workers/policies/plugin workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step workers/engine/scheduler",
+    "workers/policies/exported": "sweeps/files workers/policies workers/policies/plugin workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step workers/engine/scheduler",
     "workers/workload/input": "workers/engine/base sweeps/files json zlib",
     "workers/workload": "workers/workload/input workers/engine/base sweeps/files",
     "workers/workload/trace": "workers/workload/input workers/workload workers/engine/base sweeps/files",
     "workers/model": "workers/engine/base kernels sweeps/files json posix",
-    "workers/backends": "workers/engine/base workers/engine/step workers/model kernels",
+    "workers/backends": "sweeps/files workers/engine/base workers/engine/step workers/model kernels",
     "workers/backends/sim": "workers/engine/base workers/engine/step workers/model",
     "workers/backends/cpu": "workers/backends workers/engine/base workers/engine/step workers/model kernels kernels/reference blas posix",
     "workers/backends/cuda/device": "workers/engine/base workers/engine/step kernels/device cuda posix",
@@ -65,7 +65,7 @@ MAY_INCLUDE = {
                              "workers/engine/step workers/model kernels/attention kernels/blocks kernels/log",
     "workers/server/http": "workers/engine/base posix",
     "workers/server/supervisor": "posix",
-    "workers/server/dialect": "workers/server/http workers/engine/base json",
+    "workers/server/dialect": "sweeps/files workers/server/http workers/engine/base json",
     "workers/server": "workers/server/http workers/server/supervisor workers/server/dialect workers/engine/base posix json",
     "workers/record": "workers/backends workers/engine/base workers/engine/step workers/workload sweeps/tables",
     "workers/cell": "workers/server workers/server/http workers/server/dialect workers/record workers/engine/base workers/engine/step workers/engine workers/policies workers/policies/estimators workers/workload "
@@ -78,7 +78,7 @@ MAY_INCLUDE = {
                        "workers/backends/sim workers/workload/trace sweeps/definition",
     "workers/rank": "version workers/profiles workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "
                     "sweeps/files sweeps/tables sweeps/definition sweeps/archive sweeps/commits json posix",
-    "workers/tools": "workers/rank workers/server workers/server/dialect workers/server/http workers/cell workers/engine/base workers/workload "
+    "workers/tools": "sweeps/files workers/rank workers/server workers/server/dialect workers/server/http workers/cell workers/engine/base workers/workload "
                      "workers/workload/trace workers/backends/cuda posix",
     "analysis/text": "sweeps/files json openssl zlib posix",
     "analysis/digest": "analysis/text sweeps/tables sweeps/definition",
@@ -89,7 +89,7 @@ MAY_INCLUDE = {
     "analysis/trace": "analysis/text sweeps/tables sweeps/archive",
     "analysis/report": "analysis/text analysis/digest analysis/compare analysis/ranking analysis/capacity analysis/claims sweeps/tables sweeps/definition sweeps/archive",
     "driver/command_line": "analysis/text analysis/compare sweeps/files sweeps/tables sweeps/definition sweeps/archive workers/cell version boost posix",
-    "driver/farm": "driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
+    "driver/farm": "sweeps/files driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
     "driver/plan": "workers/backends/sim driver/command_line driver/farm analysis/text analysis/compare analysis/ranking sweeps/files sweeps/definition sweeps/archive "
                    "workers/binding workers/cell posix",
     "driver/bound": "driver/command_line driver/plan analysis/text analysis/compare analysis/ranking sweeps/definition sweeps/archive workers/binding workers/bounds workers/cell",

@@ -1,9 +1,9 @@
 #include "workers/backends/access_log_options.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <string_view>
 
+#include "sweeps/files/text.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace backends {
@@ -16,12 +16,9 @@ namespace {
 
 std::int64_t number_in(std::string_view digits) {
   constexpr std::size_t kMostDigits = 18;
-  std::int64_t number = 0;
-  const char* const end = digits.data() + digits.size();
-  if (digits.empty() || digits.size() > kMostDigits || digits.front() == '-') refuse(digits);
-  const auto [behind, error] = std::from_chars(digits.data(), end, number);
-  if (error != std::errc() || behind != end) refuse(digits);
-  return number;
+  const auto number = sweep::number_from<std::int64_t>(digits);
+  if (!number || digits.size() > kMostDigits || digits.front() == '-') refuse(digits);
+  return *number;
 }
 
 }  // namespace

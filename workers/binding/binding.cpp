@@ -1,9 +1,7 @@
 #include "workers/binding/binding.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstdio>
 
 #include "sweeps/definition/canonical_json.hpp"
 #include "workers/backends/sim/cost_model.hpp"
@@ -72,9 +70,7 @@ std::optional<Infeasible> too_large_for_card(const ExperimentConfig& config) {
 /// The smallest number of three digits, to be written, that is not below `value`.
 std::string at_least(double value) {
   const double unit = std::pow(10, std::floor(std::log10(value)) - 2);
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.3g", std::ceil(value / unit) * unit);
-  return text.data();
+  return sweep::formatted("%.3g", std::ceil(value / unit) * unit);
 }
 
 /// A host tier holds at least one of what it stores: a block, or a chunk of several.

@@ -1,13 +1,12 @@
 #include <fcntl.h>
 
-#include <array>
-#include <cstdio>
 #include <deque>
 #include <mutex>
 #include <stdexcept>
 
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/sha256.hpp"
+#include "sweeps/files/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/model/convert.hpp"
 #include "workers/model/json_fields.hpp"
@@ -148,16 +147,14 @@ void check_part(const FoundTensor& found, const Parameter& parameter, std::size_
 /// All settings that change the meaning of the same tensors.
 std::string meaning_text(const ModelConfig& c) {
   const RopeScaling& r = c.rope_scaling;
-  std::array<char, 400> text{};
-  std::snprintf(text.data(), text.size(),
-                "architecture=%d heads=%d kv_heads=%d head_dim=%d norm_eps=%.17g theta=%.17g "
-                "scaling=%d factor=%.17g original=%d low=%.17g high=%.17g fast=%.17g slow=%.17g "
-                "attention=%.17g tied=%d\n",
-                static_cast<int>(c.architecture), c.shape.heads, c.shape.kv_heads, c.shape.head_dim,
-                c.norm_eps, c.rope_theta, static_cast<int>(r.kind), r.factor,
-                r.original_max_context, r.low_freq_factor, r.high_freq_factor, r.beta_fast,
-                r.beta_slow, r.attention_factor, c.shape.tied_embeddings);
-  return text.data();
+  return sweep::formatted(
+      "architecture=%d heads=%d kv_heads=%d head_dim=%d norm_eps=%.17g theta=%.17g "
+      "scaling=%d factor=%.17g original=%d low=%.17g high=%.17g fast=%.17g slow=%.17g "
+      "attention=%.17g tied=%d\n",
+      static_cast<int>(c.architecture), c.shape.heads, c.shape.kv_heads, c.shape.head_dim,
+      c.norm_eps, c.rope_theta, static_cast<int>(r.kind), r.factor, r.original_max_context,
+      r.low_freq_factor, r.high_freq_factor, r.beta_fast, r.beta_slow, r.attention_factor,
+      c.shape.tied_embeddings);
 }
 
 class Checkpoint : public WeightSource {

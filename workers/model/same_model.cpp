@@ -1,11 +1,10 @@
 #include "workers/model/same_model.hpp"
 
-#include <array>
-#include <cstdio>
 #include <string>
 #include <utility>
 #include <vector>
 
+#include "sweeps/files/text.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace model {
@@ -24,11 +23,7 @@ Fields fields_of(const ModelConfig& config) {
           {"norm_eps", config.norm_eps}};
 }
 
-std::string text_of(double value) {
-  std::array<char, 32> text{};
-  std::snprintf(text.data(), text.size(), "%.10g", value);
-  return text.data();
-}
+std::string text_of(double value) { return sweep::formatted("%.10g", value); }
 
 bool same_positions(const ModelConfig& a, const ModelConfig& b) {
   const RopeTable of_a = rope_table(a), of_b = rope_table(b);

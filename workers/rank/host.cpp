@@ -4,13 +4,13 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <fstream>
 #include <limits>
 #include <sstream>
 #include <thread>
 
 #include "sweeps/commits/marks.hpp"
+#include "sweeps/files/text.hpp"
 
 namespace worker {
 namespace {
@@ -30,11 +30,8 @@ std::string first_word(const fs::path& file) {
 
 /// The limit in a cgroup's file; version 2 writes "max" for none.
 std::uint64_t limit_in(const fs::path& file) {
-  const std::string word = first_word(file);
-  std::uint64_t bytes = 0;
-  const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), bytes);
-  const bool number = error == std::errc() && end == word.data() + word.size() && !word.empty();
-  return number && bytes > 0 && bytes < kImpossibleBytes ? bytes : kUnlimited;
+  const auto bytes = sweep::number_from<std::uint64_t>(first_word(file)).value_or(0);
+  return bytes > 0 && bytes < kImpossibleBytes ? bytes : kUnlimited;
 }
 
 /// The lowest limit from `group` up to the mount point. Inside a container the path may name

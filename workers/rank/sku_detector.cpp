@@ -1,6 +1,5 @@
 #include "workers/rank/sku_detector.hpp"
 
-#include <charconv>
 #include <vector>
 
 #include "workers/engine/base/errors.hpp"
@@ -49,9 +48,8 @@ DeviceIdentity parse_device(const std::string& text) {
   DeviceIdentity device;
   if (comma != std::string::npos && comma > 0) {
     device.name = text.substr(0, comma);
-    const char* end = text.data() + text.size();
-    const auto [stop, error] = std::from_chars(text.data() + comma + 1, end, device.memory_mib);
-    if (error == std::errc() && stop == end && device.memory_mib > 0) return device;
+    device.memory_mib = sweep::number_from<std::int64_t>(text.substr(comma + 1)).value_or(0);
+    if (device.memory_mib > 0) return device;
   }
   throw InputError("a device is written 'NAME,MiB', e.g. 'NVIDIA H200,143771'; found '" + text +
                    "'");

@@ -1,11 +1,11 @@
 #include "workers/tools/describe_workload.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <iomanip>
 #include <sstream>
 
+#include "sweeps/files/text.hpp"
 #include "workers/cell/estimate.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/workload/trace/read_trace.hpp"
@@ -17,10 +17,8 @@ namespace {
 std::size_t find_job(const workload::Workload& workload, const std::string& name) {
   const auto by_id = std::ranges::find(workload.jobs, name, &workload::Job::id);
   if (by_id != workload.jobs.end()) return static_cast<std::size_t>(by_id - workload.jobs.begin());
-  std::size_t number = workload.jobs.size();
-  const auto end = name.data() + name.size();
-  const bool is_number = std::from_chars(name.data(), end, number).ptr == end;
-  if (is_number && number < workload.jobs.size()) return number;
+  const auto number = sweep::number_from<std::size_t>(name);
+  if (number && *number < workload.jobs.size()) return *number;
   throw engine::InputError("--job must be a job's id or a number from 0 to " +
                            std::to_string(workload.jobs.size() - 1) + ", found \"" + name + '"');
 }

@@ -9,6 +9,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "sweeps/files/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/rank/host.hpp"
 #include "workers/rank/sku_detector.hpp"
@@ -192,9 +193,7 @@ std::vector<DoctorRow> examine_server(const server::ServerConfig& written, const
     if (!facts.version.empty() && facts.version != written.version)
       rows.back() = {"version", Verdict::warn,
                      facts.version + "; server.version is \"" + written.version + '"'};
-    std::string models;
-    for (const std::string& each : facts.models) models += (models.empty() ? "" : ", ") + each;
-    rows.push_back({"model", Verdict::ok, said(models)});
+    rows.push_back({"model", Verdict::ok, said(sweep::joined(facts.models))});
     rows.push_back({"KV pool", Verdict::ok, said(facts.pool)});
     rows.push_back({"sizes", Verdict::ok, said(listed(facts.sizes))});
     const bool metrics = session.has_metrics();

@@ -1,11 +1,12 @@
 #include "workers/policies/exported/settings.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <functional>
 #include <map>
+#include <ranges>
 #include <sstream>
 
+#include "sweeps/files/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/policies/names.hpp"
 
@@ -16,16 +17,13 @@ using engine::InputError;
 
 double number(const std::string& key, const std::string& text, double least, double most,
               bool whole = false) {
-  double value = 0;
-  const char* const end = text.data() + text.size();
-  const auto read = std::from_chars(text.data(), end, value);
-  const bool reads = read.ec == std::errc() && read.ptr == end;
-  if (!reads || value < least || value > most || (whole && value != static_cast<int>(value))) {
+  const auto value = sweep::number_from(text);
+  if (!value || *value < least || *value > most || (whole && *value != static_cast<int>(*value))) {
     std::ostringstream allowed;
     allowed << (whole ? "whole numbers" : "numbers") << " from " << least << " to " << most;
     throw InputError(key + " = " + text + "; allowed: " + allowed.str());
   }
-  return value;
+  return *value;
 }
 
 bool flag(const std::string& key, const std::string& text) {
@@ -36,12 +34,8 @@ bool flag(const std::string& key, const std::string& text) {
 
 template <class Words>
 std::string choice(const std::string& key, const std::string& text, const Words& words) {
-  std::string allowed;
-  for (const auto& word : words) {
-    if (text == word) return text;
-    allowed += (allowed.empty() ? "" : ", ") + std::string(word);
-  }
-  throw InputError(key + " = " + text + "; allowed: " + allowed);
+  if (std::ranges::find(words, text) != std::end(words)) return text;
+  throw InputError(key + " = " + text + "; allowed: " + sweep::joined(words));
 }
 
 using Setter = std::function<void(const std::string& key, const std::string& text)>;
@@ -97,10 +91,8 @@ void set(const std::string& key, const std::string& text, PolicyConfig& policy,
   const auto named = [&](const DeclaredParameter& one) { return key == one.parameter.name; };
   const auto found = std::ranges::find_if(declared, named);
   if (found != declared.end()) return set_declared(found->parameter, text, policy.parameters);
-  std::string allowed;
-  for (const auto& [name, setter] : setters) allowed += (allowed.empty() ? "" : ", ") + name;
-  throw InputError("the scheduler cannot obey policy." + key + "; allowed: " + allowed +
-                   ", and parameters of rules");
+  throw InputError("the scheduler cannot obey policy." + key + "; allowed: " +
+                   sweep::joined(std::views::keys(setters)) + ", and parameters of rules");
 }
 
 std::string trimmed(const std::string& text) {

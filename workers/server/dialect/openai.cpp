@@ -1,9 +1,9 @@
 // The OpenAI completions API, and vLLM's extensions of it.
 #include <algorithm>
-#include <charconv>
 #include <limits>
 #include <system_error>
 
+#include "sweeps/files/text.hpp"
 #include "workers/server/dialect/json_parts.hpp"
 #include "workers/server/dialect/kinds.hpp"
 
@@ -121,21 +121,14 @@ std::string words_of(std::span<const engine::TokenId> ids) {
   return words;
 }
 
-std::optional<std::int64_t> number_in(const std::string& text) {
-  std::int64_t number = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), number);
-  const bool whole = error == std::errc() && end == text.data() + text.size();
-  return whole ? std::optional(number) : std::nullopt;
-}
-
 /// The KV pool as the metrics tell it. Block 0 is the null block, which holds no tokens.
 EngineSizes pool_of(const HttpAnswer& answer) {
   if (!answer.ok()) return {};
   const MetricsPage page(answer.body);
   const std::string name = "vllm:cache_config_info";
-  const auto blocks = number_in(page.label(name, "num_gpu_blocks"));
+  const auto blocks = sweep::number_from<std::int64_t>(page.label(name, "num_gpu_blocks"));
   EngineSizes sizes;
-  sizes.block_size = number_in(page.label(name, "block_size"));
+  sizes.block_size = sweep::number_from<std::int64_t>(page.label(name, "block_size"));
   if (blocks && sizes.block_size) sizes.kv_tokens = (*blocks - 1) * *sizes.block_size;
   return sizes;
 }

@@ -4,6 +4,7 @@
 #include <sstream>
 
 #include "sweeps/files/strict_json.hpp"
+#include "sweeps/files/text.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace workload {
@@ -31,10 +32,8 @@ void JsonPart::refuse(const std::string& problem) const {
 void JsonPart::only(const json& value, const std::string& what,
                     std::initializer_list<const char*> allowed) const {
   for (const auto& [key, member] : object(value, what).items()) {
-    if (std::ranges::find(allowed, key) != allowed.end()) continue;
-    std::string known;
-    for (const char* each : allowed) known += (known.empty() ? "" : ", ") + std::string(each);
-    refuse(what + " has no " + json(key).dump() + "; allowed: " + known);
+    if (std::ranges::find(allowed, key) == allowed.end())
+      refuse(what + " has no " + json(key).dump() + "; allowed: " + sweep::joined(allowed));
   }
 }
 

@@ -1,9 +1,9 @@
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <string_view>
 
 #include "sweeps/files/input_text.hpp"
+#include "sweeps/files/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/workload/input/json_lines.hpp"
 #include "workers/workload/trace/read_trace.hpp"
@@ -24,15 +24,13 @@ std::string_view trimmed(std::string_view text) {
 
 Nanos time_in(std::string_view text, const InputPlace& place) {
   constexpr std::size_t kShown = 60;
-  double t_s = 0;
-  const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), t_s);
-  const bool whole = error == std::errc{} && end == text.data() + text.size();
-  if (!whole || !(t_s >= 0 && t_s <= kLatestArrival_s))
+  const auto t_s = sweep::number_from(text);
+  if (!t_s || !(*t_s >= 0 && *t_s <= kLatestArrival_s))
     refuse(place, "found '" + std::string(text.substr(0, kShown)) +
                       (text.size() > kShown ? "...'" : "'") +
                       ", allowed a time from 0 to 1e9 seconds after the start, or a trace "
                       "(docs/traces.md)");
-  return engine::from_seconds(t_s);
+  return engine::from_seconds(*t_s);
 }
 
 std::vector<Nanos> listed_times(const std::string& path) {

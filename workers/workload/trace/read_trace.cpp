@@ -4,9 +4,11 @@
 #include <filesystem>
 #include <limits>
 #include <map>
+#include <ranges>
 #include <set>
 
 #include "sweeps/files/input_text.hpp"
+#include "sweeps/files/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/workload/input/json_part.hpp"
 #include "workers/workload/trace/head.hpp"
@@ -184,12 +186,10 @@ class JobReader {
 
   SegmentKind label(const json& value) const {
     const std::string name = in_.short_text(value, "a segment's label");
-    std::string known;
-    for (const auto& [label, kind] : kLabels) {
+    for (const auto& [label, kind] : kLabels)
       if (name == label) return kind;
-      known += (known.empty() ? "" : ", ") + std::string(label);
-    }
-    in_.refuse("a segment's label is \"" + name + "\"; allowed: " + known);
+    in_.refuse("a segment's label is \"" + name +
+               "\"; allowed: " + sweep::joined(std::views::keys(kLabels)));
   }
 
   int number_of_tool(const std::string& name) {

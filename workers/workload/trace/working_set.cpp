@@ -1,11 +1,11 @@
 #include "workers/workload/trace/working_set.hpp"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <functional>
 #include <ostream>
 #include <queue>
+
+#include "sweeps/files/text.hpp"
 
 namespace workload {
 namespace {
@@ -110,13 +110,6 @@ std::vector<Change> changes_of(const Workload& workload, std::span<const Nanos> 
   return std::move(play).take();
 }
 
-template <class... Values>
-std::string text(const char* format, Values... values) {
-  std::array<char, 200> text{};
-  std::snprintf(text.data(), text.size(), format, values...);
-  return text.data();
-}
-
 }  // namespace
 
 std::vector<WorkingSet> working_set(const Workload& workload, std::span<const Nanos> arrivals,
@@ -147,14 +140,15 @@ std::vector<WorkingSet> working_set(const Workload& workload, std::span<const Na
 
 void print(std::ostream& out, const std::vector<WorkingSet>& sets,
            const std::vector<KvPool>& pools) {
-  out << text("%-10s%8s%14s", "time (s)", "jobs", "tokens");
-  for (const KvPool& pool : pools) out << text("%15s", pool.name.c_str());
-  out << '\n' << text("%-18s%14s", "pool", "");
-  for (const KvPool& pool : pools) out << text("%15.0f", pool.tokens);
+  using sweep::formatted;
+  out << formatted("%-10s%8s%14s", "time (s)", "jobs", "tokens");
+  for (const KvPool& pool : pools) out << formatted("%15s", pool.name.c_str());
+  out << '\n' << formatted("%-18s%14s", "pool", "");
+  for (const KvPool& pool : pools) out << formatted("%15.0f", pool.tokens);
   out << '\n';
   for (const WorkingSet& set : sets) {
-    out << text("%-10.0f%8d%14.0f", set.from_s, set.programs, set.tokens);
-    for (const KvPool& pool : pools) out << text("%14.2fx", set.tokens / pool.tokens);
+    out << formatted("%-10.0f%8d%14.0f", set.from_s, set.programs, set.tokens);
+    for (const KvPool& pool : pools) out << formatted("%14.2fx", set.tokens / pool.tokens);
     out << '\n';
   }
 }
