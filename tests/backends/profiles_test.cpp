@@ -1,7 +1,4 @@
-#include "version/kernels_digest.hpp"
-
-#include <fstream>
-#include <sstream>
+#include "workers/profiles/profiles.hpp"
 
 #include "sweeps/definition/params.hpp"
 #include "tests/support/catch.hpp"
@@ -20,11 +17,7 @@ const std::vector<std::string> kModels = {"llama-3.1-8b",      "llama-3.2-1b",  
                                           "qwen3-8b",          "tiny-llama-3",   "tiny-opt",
                                           "tiny-yarn-llama-2", "yarn-llama-2-7b"};
 
-std::string text_of(const fs::path& file) {
-  std::stringstream text;
-  text << std::ifstream(file).rdbuf();
-  return text.str();
-}
+using support::text_of;
 
 /// A copy of the shipped profiles in which one file can be corrupted.
 class ProfileFolder {

@@ -1,9 +1,7 @@
 #include <array>
 #include <cstdio>
 #include <filesystem>
-#include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
 #include "tests/cli/program.hpp"
 #include "tests/support/catch.hpp"
@@ -11,6 +9,7 @@
 using nlohmann::json;
 using support::Outcome;
 using support::Program;
+using support::text_of;
 namespace fs = std::filesystem;
 
 namespace {
@@ -22,12 +21,6 @@ std::vector<std::string> kept_archives() {
   for (const auto& entry : fs::directory_iterator(kSource / "sweeps/measured"))
     if (entry.path().extension() == ".h5") paths.push_back(entry.path().string());
   return paths;
-}
-
-std::string text_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return std::move(text).str();
 }
 
 std::string with_one_decimal(double value) {

@@ -7,7 +7,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <stdexcept>
@@ -53,12 +52,6 @@ std::string from_base64(const std::string& text) {
     bytes += static_cast<char>(bits >> held & 0xffu);
   }
   return bytes;
-}
-
-std::string text_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path, std::ios::binary).rdbuf();
-  return text.str();
 }
 
 int exit_code_of(pid_t process) {

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <fstream>
-#include <iterator>
 
 namespace support {
 namespace {
@@ -22,11 +20,6 @@ bool ends(pid_t pid) {
 }
 
 }  // namespace
-
-std::string text_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 bool all_end(const std::vector<pid_t>& pids) { return std::ranges::all_of(pids, ends); }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdlib>
 #include <fstream>
+#include <iterator>
 #include <stdexcept>
 
 namespace fs = std::filesystem;
@@ -16,6 +17,11 @@ std::optional<fs::path> shared_path(const std::string& relative) {
       relative;
   if (!fs::exists(path)) return std::nullopt;
   return path;
+}
+
+std::string text_of(const fs::path& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 int scaled(int documented) { return std::max(1, documented / stride()); }

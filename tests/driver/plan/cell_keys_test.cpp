@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <fstream>
 #include <map>
-#include <sstream>
 
 #include "driver/plan/plan.hpp"
 #include "sweeps/files/sha256.hpp"
@@ -12,18 +11,13 @@
 #include "workers/cell/execution.hpp"
 
 using support::TempDir;
+using support::text_of;
 namespace fs = std::filesystem;
 
 namespace {
 
 const fs::path kSource = KVSWEEP_SOURCE_DIR;
 const fs::path kStored = kSource / "tests/driver/plan/cell_keys.txt";
-
-std::string text_of(const fs::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return std::move(text).str();
-}
 
 /// Stands for a file of weights.
 constexpr const char* kModel =
