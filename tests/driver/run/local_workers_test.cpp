@@ -50,6 +50,29 @@ class Gate {
   int missing_;
 };
 
+/// Runs cells of which the first kills its process while the second runs in another one.
+class KilledBesideAnother {
+ public:
+  KilledBesideAnother() { REQUIRE(::pipe2(ends_, O_CLOEXEC) == 0); }
+  ~KilledBesideAnother() {
+    for (const int end : ends_) ::close(end);
+  }
+  KilledBesideAnother(const KilledBesideAnother&) = delete;
+  KilledBesideAnother& operator=(const KilledBesideAnother&) = delete;
+
+  std::string run(const std::string& config, const CellContext& context) const {
+    if (context.attempt.number > 1) return config;
+    pid_t killed = ::getpid();
+    if (config == "0" && ::write(ends_[1], &killed, sizeof killed) > 0) ::raise(SIGKILL);
+    if (config == "1" && ::read(ends_[0], &killed, sizeof killed) > 0)
+      while (::kill(killed, 0) == 0) ::usleep(1'000);  // until the driver has seen it end
+    return config;
+  }
+
+ private:
+  int ends_[2];
+};
+
 /// Remembers what it was told.
 struct Notes : FarmSink {
   Gate* gate = nullptr;
@@ -151,16 +174,21 @@ TEST_CASE(
 }
 
 TEST_CASE("a process that others kill while another cell runs counts against no cell") {
-  Notes notes;
-  const FarmResult result =
-      run_with(2, 20, notes, [](const std::string& config, const CellContext& context) {
-        if (config == "4" && context.attempt.number == 1) {
-          ::raise(SIGKILL);
-        } else if (context.attempt.number == 1) {
-          ::usleep(100'000);  // so that another cell runs at that moment
-        }
-        return config;
-      });
+  struct WithSuccessor : Notes {
+    Gate hellos{3};
+    void on_worker(int number, const worker::Hello& hello) override {
+      Notes::on_worker(number, hello);
+      hellos.count();
+    }
+  } notes;
+  const KilledBesideAnother cells;
+  const FarmResult result = run_with(
+      2, 20, notes,
+      [&](const std::string& config, const CellContext& context) {
+        if (config != "0" && config != "1") notes.hellos.pass();
+        return cells.run(config, context);
+      },
+      [&] { notes.hellos.leave_to_driver(); });
   CHECK(result.done == 20);
   CHECK(std::ranges::count(notes.deaths, 0) == 21);
   CHECK(notes.processes.size() == 3);
@@ -175,15 +203,11 @@ TEST_CASE("what else ran is judged when a process dies, not when its successor i
       if (results.size() <= kOthers) others.count();
     }
   } notes;
+  const KilledBesideAnother cells;
   const FarmResult result = run_with(
       2, kOthers + 1, notes,
-      [](const std::string& config, const CellContext& context) {
-        if (config == "4" && context.attempt.number == 1) {
-          ::raise(SIGKILL);
-        } else if (context.attempt.number == 1) {
-          ::usleep(100'000);
-        }
-        return config;
+      [&](const std::string& config, const CellContext& context) {
+        return cells.run(config, context);
       },
       [&] {
         notes.others.leave_to_driver();
