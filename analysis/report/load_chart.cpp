@@ -23,6 +23,34 @@ void set_scale(ChartPanel& drawn) {
     drawn.y.from = 0;
 }
 
+/// Draws a figure of one variant by load, with its published values. Returns whether there are any.
+bool add_variant(ChartPanel& drawn, const ReportPanel& panel, const std::string& variant,
+                 const char* figure) {
+  ChartSeries own = series_of_policy(variant, 0);
+  own.points = true;
+  ChartSeries theirs = series_of_policy(variant, 0);
+  theirs.name += ", published";
+  theirs.source = "published";
+  theirs.draw = Draw::dots;
+  theirs.hollow = theirs.quiet = true;
+  for (const ReportGroup& group : panel.groups) {
+    if (group.variant != variant) continue;
+    const Rated& rated = group.figures.find(figure)->second;
+    if (std::isnan(rated.mean.value)) continue;
+    const auto x =
+        static_cast<double>(std::ranges::find(panel.rates, group.jps) - panel.rates.begin());
+    own.add(x, rated.mean.value);
+    own.low.push_back(rated.mean.interval.low);
+    own.high.push_back(rated.mean.interval.high);
+    own.repeats = std::max(own.repeats, group.repeats.size());
+    if (!std::isnan(rated.published)) theirs.add(x, rated.published);
+  }
+  const bool is_published = !theirs.x.empty();
+  if (!own.x.empty()) drawn.series.push_back(std::move(own));
+  if (is_published) drawn.series.push_back(std::move(theirs));
+  return is_published;
+}
+
 }  // namespace
 
 Chart load_chart(const ReportPanel& panel) {
@@ -38,31 +66,8 @@ Chart load_chart(const ReportPanel& panel) {
     drawn.x = {.name = "arrival rate", .names = {}};
     for (const std::string& rate : panel.rates) drawn.x.names.push_back(rate_text(rate));
     drawn.y.name = name;
-    for (const std::string& variant : panel.variants) {
-      ChartSeries own = series_of_policy(variant, 0);
-      own.points = true;
-      ChartSeries theirs = series_of_policy(variant, 0);
-      theirs.name += ", published";
-      theirs.source = "published";
-      theirs.draw = Draw::dots;
-      theirs.hollow = theirs.quiet = true;
-      for (const ReportGroup& group : panel.groups) {
-        if (group.variant != variant) continue;
-        const Rated& rated = group.figures.find(figure)->second;
-        if (std::isnan(rated.mean.value)) continue;
-        const auto x =
-            static_cast<double>(std::ranges::find(panel.rates, group.jps) - panel.rates.begin());
-        own.add(x, rated.mean.value);
-        own.low.push_back(rated.mean.interval.low);
-        own.high.push_back(rated.mean.interval.high);
-        own.repeats = std::max(own.repeats, group.repeats.size());
-        if (std::isnan(rated.published)) continue;
-        theirs.add(x, rated.published);
-        has_published = true;
-      }
-      if (!own.x.empty()) drawn.series.push_back(std::move(own));
-      if (!theirs.x.empty()) drawn.series.push_back(std::move(theirs));
-    }
+    for (const std::string& variant : panel.variants)
+      has_published |= add_variant(drawn, panel, variant, figure);
   }
   for (ChartPanel& drawn : chart.panels) set_scale(drawn);
   std::erase_if(chart.panels, [](const ChartPanel& each) { return each.series.empty(); });
