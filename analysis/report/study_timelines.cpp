@@ -71,7 +71,7 @@ void draw_spans(ChartPanel& panel, const std::vector<Span>& spans) {
   constexpr double kHalf = 0.3;  // of a row
   constexpr std::pair<const char*, const char*> kColors[] = {
       {"prefill", "prefill"},        {"recompute", "again"},    {"decode", "vram"},
-      {"given way", "free"},         {"copied out", "to_host"}, {"copied in", "dram"},
+      {"preempted", "free"},         {"copied out", "to_host"}, {"copied in", "dram"},
       {"waits for a copy", "stall"},
   };
   std::map<int, double> rows;
@@ -155,7 +155,7 @@ void add_request_spans(ChartPanel& panel, const sweep::Table& steps, const sweep
     const int request = static_cast<int>(who[i]);
     add_span(spans, request, "copied out", evicted[i], evicted[i] + out[i]);
     if (std::isnan(resumed[i])) continue;
-    add_span(spans, request, "given way", evicted[i] + out[i], resumed[i]);
+    add_span(spans, request, "preempted", evicted[i] + out[i], resumed[i]);
     add_span(spans, request, "copied in", resumed[i], resumed[i] + in[i]);
     copied_until[request] = resumed[i] + in[i];
   }

@@ -62,8 +62,8 @@ __device__ void normalize(Pair& pair, int half, int lanes, const T* weight, floa
 }
 
 /// Position in the arena of one head's key (or value) of this token.
-__device__ inline std::int64_t place(const AppendKv& op, std::int64_t block, int slot, int kv_head,
-                                     bool value) {
+__device__ inline std::int64_t slot_offset(const AppendKv& op, std::int64_t block, int slot,
+                                           int kv_head, bool value) {
   return value ? op.kv.layout.value(block, op.kv.layer, kv_head, slot)
                : op.kv.layout.key(block, op.kv.layer, kv_head, slot);
 }
@@ -105,7 +105,7 @@ __global__ void append_kv_kernel(AppendKv op, Log log) {
     if (query || op.keep_contiguous) store_pair(at, half, pair);
     if (query || op.kv.arena == nullptr) continue;
     const int kv_head = (head - heads) % kv_heads;
-    T* to = static_cast<T*>(op.kv.arena) + place(op, block, slot, kv_head, value) + first;
+    T* to = static_cast<T*>(op.kv.arena) + slot_offset(op, block, slot, kv_head, value) + first;
     logged.issue();
     store_pair(to, half, pair);
     logged.wrote(i, pieces);

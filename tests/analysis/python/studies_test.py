@@ -146,7 +146,7 @@ class OverTime(Studies):
                 for before, after in zip(own, own[1:]):
                     self.assertLessEqual(before[3], after[2] + 1e-4, f"{before} {after}")
             eviction = self.archive.table("evictions", cell).iloc[0]
-            (away,) = (span for span in spans if span[1] == "given way")
+            (away,) = (span for span in spans if span[1] == "preempted")
             self.assertAlmostEqual(away[3], eviction.t_resume_s, places=4)
             self.assertEqual("copied out" in {span[1] for span in spans}, panel["name"] == "swap")
             self.assertEqual("recompute" in {span[1] for span in spans}, panel["name"] == "recompute")

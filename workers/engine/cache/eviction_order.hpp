@@ -8,8 +8,8 @@ namespace engine {
 class EvictionOrder {
  public:
   virtual ~EvictionOrder() = default;
-  /// The next `count` blocks with content from the head of the free list are about to be allocated,
-  /// and lose it. May move other blocks to the head, with move_to_free_head().
+  /// The contents of the next `count` blocks from the head of the free list that have any are about
+  /// to be evicted. May move other blocks to the head, with move_to_free_head().
   virtual void before_eviction(int count) = 0;
 
   // Blocks.
@@ -21,7 +21,7 @@ class EvictionOrder {
   virtual void on_freed(BlockId) {}
   /// Something refers to the block again.
   virtual void on_used(BlockId) {}
-  /// The block, which is in use, loses its registration: its content will not be computed.
+  /// The block, which is in use, is unregistered: its content will not be computed.
   virtual void on_unregistered(BlockId) {}
 
   // Turns.

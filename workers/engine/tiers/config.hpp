@@ -46,7 +46,7 @@ struct TierConfig {
   // lmcache
   int chunk_tokens = 256;  // a multiple of the block size
   bool save_decode = false;
-  // Costs of the connector beyond its copies, per step (of offload, too) and per step that saves;
+  // Costs of the connector beyond its copies, per step (of offload, too) and per step that stores;
   // they pass on the virtual clock alone.
   Nanos schedule_overhead{0};
   Nanos save_overhead{0};

@@ -36,7 +36,7 @@ HostHit LmcacheTier::find(Request& request, int gpu_tokens) {
     if (known == nullptr || !known->readable()) break;
     request.tier.found.push_back(host_.begin_read(content));
   }
-  // Chunks that the host has are not saved again.
+  // Chunks that the host has are not stored again.
   request.tier.cursor = static_cast<int>(request.tier.found.size());
   // The last token is always computed, because its logits are needed.
   const int hit = std::min(request.tier.cursor * config_.chunk_tokens, request.num_tokens() - 1);
@@ -117,7 +117,7 @@ void LmcacheTier::after_execution(const StepPlan& plan, Clock& clock) {
   wait_for_saves(clock);
 }
 
-/// Saves the request's chunks up to `end_chunk`, until no slot is free.
+/// Stores the request's chunks up to `end_chunk`, until no slot is free.
 void LmcacheTier::save(Request& request, int end_chunk, Nanos now) {
   if (config_.eviction != nullptr && request.tier.cursor < end_chunk)
     config_.eviction->on_computed(request, end_chunk * chunk_blocks_);
