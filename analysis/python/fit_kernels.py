@@ -70,18 +70,18 @@ def read_attention(folder, prefix, op):
     return table
 
 
-def minimise(loss, start, rounds=400):
+def minimize(loss, start, rounds=400):
     """Nelder-Mead over the logarithms of positive constants: deterministic, no derivatives (the loss is an L1 norm)."""
     for _ in range(2):  # restarting from the first answer escapes a collapsed simplex
         n = len(start)
         corners = [start] + [[v + (0.2 if i == j else 0.0) for j, v in enumerate(start)] for i in range(n)]
         simplex = sorted((loss(c), c) for c in corners)
         for _ in range(rounds):
-            centre = [sum(c[j] for _, c in simplex[:-1]) / n for j in range(n)]
+            center = [sum(c[j] for _, c in simplex[:-1]) / n for j in range(n)]
             worst = simplex[-1][1]
 
             def towards(scale):
-                point = [centre[j] + scale * (centre[j] - worst[j]) for j in range(n)]
+                point = [center[j] + scale * (center[j] - worst[j]) for j in range(n)]
                 return loss(point), point
 
             step = towards(1.0)
@@ -106,7 +106,7 @@ def fit(model, samples, start):
         constants = [math.exp(v) for v in logs]
         return sum(abs(math.log(model(constants, s) / s[-1])) for s in samples) / len(samples)
 
-    error, logs = minimise(loss, [math.log(v) for v in start])
+    error, logs = minimize(loss, [math.log(v) for v in start])
     return [float(f"{math.exp(v):.4g}") for v in logs], error
 
 

@@ -112,7 +112,7 @@ std::vector<analysis::ConfiguredCell> selected_cells(sweep::ArchiveReader& archi
 int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word) {
   if (is_key_prefix(word)) return find_by_key(cells, word);
   if (!is_index(word)) {
-    if (const auto labelled = find_by_label(cells, word)) return *labelled;
+    if (const auto labeled = find_by_label(cells, word)) return *labeled;
     throw UsageError(
         "CELL must be a plan index, 8 or more hex digits of a key or a cell's label, "
         "found \"" +

@@ -22,7 +22,7 @@ struct BoundRepeats {
   std::string reason;  // why they do not run
   std::string backend;
   std::shared_ptr<worker::Profiles> profiles;             // of the whole plan
-  std::shared_ptr<const std::set<std::string>> counting;  // keys; neighbours share equal ones
+  std::shared_ptr<const std::set<std::string>> counting;  // keys; neighbors share equal ones
   sweep::SharedText config;  // their canonical configuration without the number of the seed
   std::size_t seed_at = 0;   // where in it that number belongs
   // Set for cells that run:

@@ -42,7 +42,7 @@ bool can_simulate(const PlanLine& line) {
 bool has_plugin(const PlanLine& line) { return line.cell->cell.params.contains("policy.plugin"); }
 
 /// The lines to simulate: one repeat of each cell, then the others; those with a plugin, which may
-/// end its process, are the last. Neighbours of the plan are far apart, so that the first of them
+/// end its process, are the last. Neighbors of the plan are far apart, so that the first of them
 /// tell of all.
 std::vector<std::size_t> order_of(const std::vector<PlanLine>& lines) {
   std::vector<std::size_t> order;

@@ -133,8 +133,8 @@ Alternative meant_by(const std::vector<Cell>& cells, const std::string& key, con
   };
   Alternative plain = {{key, value}};
   if (is_used(plain)) return plain;
-  Alternative labelled = read_label(key, bare_text(value));
-  if (!labelled.empty() && is_used(labelled)) return labelled;
+  Alternative labeled = read_label(key, bare_text(value));
+  if (!labeled.empty() && is_used(labeled)) return labeled;
   const std::vector<std::string> keys = keys_of(cells);
   if (!std::binary_search(keys.begin(), keys.end(), key)) fail_unknown_key(cells, key, where);
   if (key == kRepeat) fail_at(where, "no cell has repeat " + to_text(value));

@@ -32,7 +32,7 @@ class SharedName {
 };
 
 /// A text of which only the part that differs from the one before it is kept: the identities of
-/// neighbours in a plan differ in a few bytes of a thousand.
+/// neighbors in a plan differ in a few bytes of a thousand.
 class SharedText {
  public:
   SharedText() = default;

@@ -26,7 +26,7 @@ export interface Chart {
   dispose(): void;
 }
 
-/** Colours, fonts and lines of the theme; an option's own settings win over these. */
+/** Colors, fonts and lines of the theme; an option's own settings win over these. */
 function themed(): Option {
   const text = { color: cssVar("--muted"), fontFamily: pageFont() };
   const axis = {

@@ -80,7 +80,7 @@ class CardView {
   readonly box: HTMLElement;
   readonly element: HTMLElement;
   private readonly heading = h("h3", {});
-  private readonly keys = h("ul", { class: "keys", "aria-label": "colours" });
+  private readonly keys = h("ul", { class: "keys", "aria-label": "colors" });
   private readonly note: HTMLElement;
   private readonly csv = h("span", {});
 

@@ -24,7 +24,7 @@ function optionsOf(choices: Choice[]): HTMLElement[] {
   });
 }
 
-/** A labelled select that follows the state; `spoken` tells it from others with the same label. */
+/** A labeled select that follows the state; `spoken` tells it from others with the same label. */
 export function select(
   store: Store, label: string, choices: () => Choice[], value: () => string,
   choose: (value: string) => void, spoken = label,
@@ -65,7 +65,7 @@ export function gpuSelect(store: Store, spoken: string): HTMLElement {
 
 type Flag = { [K in keyof State]: State[K] extends boolean ? K : never }[keyof State];
 
-/** A labelled check box for a part of the state that is on or off. */
+/** A labeled check box for a part of the state that is on or off. */
 export function check(store: Store, label: string, flag: Flag): HTMLElement {
   const box = h("input", {
     type: "checkbox", "aria-label": label, onchange: () => store.set({ [flag]: box.checked }),

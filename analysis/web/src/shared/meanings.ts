@@ -1,7 +1,7 @@
 import { cssVar } from "./theme";
 
 /**
- * Colours that mean the same in every chart of all pages, as variables of the theme: of memories,
+ * Colors that mean the same in every chart of all pages, as variables of the theme: of memories,
  * of the states of KV blocks, and of what a job waits for.
  */
 export const MEANING = {
