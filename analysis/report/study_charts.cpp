@@ -17,7 +17,7 @@ namespace analysis {
 namespace {
 
 namespace fs = std::filesystem;
-using sweep::FigureSpec;
+using sweep::ChartSpec;
 
 /// Cells with a result, by the name of their sweep.
 using Experiments = std::map<std::string, std::deque<ConfiguredCell>>;
@@ -45,7 +45,7 @@ std::string label(const ConfiguredCell& cell, const std::vector<std::string>& ke
   return text;
 }
 
-bool compares(const FigureSpec& figure, const std::string& key) {
+bool compares(const ChartSpec& figure, const std::string& key) {
   for (const auto* keys : {&figure.x, &figure.series, &figure.panel})
     if (std::ranges::find(*keys, key) != keys->end()) return true;
   return false;
@@ -81,28 +81,28 @@ struct DraftPanel {
 /// Builds one chart cell by cell.
 class ChartBuilder {
  public:
-  ChartBuilder(const std::string& study, const FigureSpec& figure, const std::string& kind,
+  ChartBuilder(const std::string& study, const ChartSpec& figure, const std::string& kind,
                const std::string& gpu)
       : figure_(figure),
         chart_(new_chart("study", figure.name + ": " + figure.title, kind, gpu,
                          {{"study", study}, {"figure", figure.name}})) {
-    chart_.is_table = figure.draw == FigureSpec::Draw::table;
+    chart_.is_table = figure.draw == ChartSpec::Draw::table;
     const bool in_time =
-        figure.over == FigureSpec::Over::time || figure.over == FigureSpec::Over::requests;
+        figure.over == ChartSpec::Over::time || figure.over == ChartSpec::Over::requests;
     chart_.columns = in_time ? 1 : 3;
   }
 
   void add(const ConfiguredCell& cell) {
     DraftPanel& panel = named(panels_, figure_.panel_name(label(cell, figure_.panel)));
     switch (figure_.over) {
-      case FigureSpec::Over::cells:
+      case ChartSpec::Over::cells:
         return add_value(cell, panel);
-      case FigureSpec::Over::forwards:
+      case ChartSpec::Over::forwards:
         return add_forwards(cell, panel);
-      case FigureSpec::Over::time:
+      case ChartSpec::Over::time:
         if (is_first(panel)) add_kv_use(panel.drawn, cell.load("steps"), cell.load("evictions"));
         return;
-      case FigureSpec::Over::requests:
+      case ChartSpec::Over::requests:
         if (is_first(panel))
           add_request_spans(panel.drawn, cell.load("steps"), cell.load("sched"),
                             cell.load("evictions"));
@@ -186,7 +186,7 @@ class ChartBuilder {
     panel.name = draft.name;
     if (chart_.columns == 1) {
       panel.x.name = figure_.x_name.empty() ? "time [s]" : figure_.x_name;
-      if (figure_.over == FigureSpec::Over::time) panel.y.name = "KV in use [%]";
+      if (figure_.over == ChartSpec::Over::time) panel.y.name = "KV in use [%]";
       return panel;
     }
     std::vector<std::string> xs;
@@ -194,7 +194,7 @@ class ChartBuilder {
       for (const DraftPoint& point : series.points) xs.push_back(point.name);
       for (const auto& point : series.published) xs.push_back(point.first);
     }
-    const Places places(std::move(xs), figure_.draw != FigureSpec::Draw::lines);
+    const Places places(std::move(xs), figure_.draw != ChartSpec::Draw::lines);
     panel.x = places.axis(figure_.x_name);
     panel.y.name = figure_.y_name;
     panel.x.log = figure_.log_x && places.is_numeric ? 2 : 0;
@@ -209,7 +209,7 @@ class ChartBuilder {
                   const Places& places) const {
     ChartSeries own = colored(
         draft.name.empty() ? "these cells" : draft.name, std::to_string(number),
-        figure_.draw == FigureSpec::Draw::bars ? ChartSeries::Draw::bars : ChartSeries::Draw::line);
+        figure_.draw == ChartSpec::Draw::bars ? ChartSeries::Draw::bars : ChartSeries::Draw::line);
     own.points = true;
     ChartSeries theirs = own;
     theirs.name += ", published";
@@ -234,7 +234,7 @@ class ChartBuilder {
     if (!theirs.x.empty()) panel.series.push_back(std::move(theirs));
   }
 
-  const FigureSpec& figure_;
+  const ChartSpec& figure_;
   Chart chart_;
   std::vector<DraftPanel> panels_;
   std::vector<std::string> remarks_;
@@ -242,7 +242,7 @@ class ChartBuilder {
 };
 
 /// Adds the charts of one figure: one for each kind of figures and card.
-void add_charts(std::vector<Chart>& charts, const std::string& study, const FigureSpec& figure,
+void add_charts(std::vector<Chart>& charts, const std::string& study, const ChartSpec& figure,
                 const Experiments& experiments) {
   const bool of_cards = compares(figure, "gpu");
   std::map<std::pair<std::string, std::string>, std::vector<const ConfiguredCell*>> cells;
@@ -265,7 +265,7 @@ void add_charts(std::vector<Chart>& charts, const std::string& study, const Figu
   }
 }
 
-std::vector<FigureSpec> published_figures(const fs::path& path) {
+std::vector<ChartSpec> published_figures(const fs::path& path) {
   const sweep::ParamMap params = sweep::load_flat_toml(path.string());
   const auto source = params.find("source");
   const auto* text =
@@ -274,7 +274,7 @@ std::vector<FigureSpec> published_figures(const fs::path& path) {
 }
 
 /// The figures in the archive's sweep file; none if this version cannot parse the file.
-std::vector<FigureSpec> own_figures(const sweep::ArchiveReader& reader) {
+std::vector<ChartSpec> own_figures(const sweep::ArchiveReader& reader) {
   try {
     return sweep::parse_spec(reader.spec_text(), reader.sweep_name()).figures;
   } catch (const sweep::SpecError&) {
@@ -289,12 +289,12 @@ std::vector<Chart> make_study_charts(std::deque<sweep::ArchiveReader>& archives,
   const Experiments experiments = experiments_in(archives);
   std::vector<Chart> charts;
   for (const fs::path& path : toml_files(folder / "published"))
-    for (const FigureSpec& figure : published_figures(path))
+    for (const ChartSpec& figure : published_figures(path))
       add_charts(charts, path.stem().string(), figure, experiments);
   std::set<std::string> done;
   for (const sweep::ArchiveReader& reader : archives) {
     if (!done.insert(reader.spec_text()).second) continue;
-    for (const FigureSpec& figure : own_figures(reader))
+    for (const ChartSpec& figure : own_figures(reader))
       add_charts(charts, reader.sweep_name(), figure, experiments);
   }
   return charts;

@@ -39,7 +39,7 @@ class FigureParser {
     }
   }
 
-  FigureSpec finish(const std::string& sweep, const std::string& source, const Location& where) {
+  ChartSpec finish(const std::string& sweep, const std::string& source, const Location& where) {
     ParamReader reader(plain_, document_ + ", figure " + figure_.name);
     figure_.title = reader.text("title", figure_.name);
     figure_.note = reader.text("note", "");
@@ -77,8 +77,8 @@ class FigureParser {
   }
 
   void read_kind(ParamReader& reader) {
-    using Over = FigureSpec::Over;
-    using Draw = FigureSpec::Draw;
+    using Over = ChartSpec::Over;
+    using Draw = ChartSpec::Draw;
     const std::vector<std::string> overs = {"cells", "forwards", "time", "requests"},
                                    draws = {"lines", "bars", "table"};
     const auto place = [](const std::vector<std::string>& all, const std::string& one) {
@@ -89,8 +89,8 @@ class FigureParser {
   }
 
   void check(const Location& where) const {
-    const bool of_cells = figure_.over == FigureSpec::Over::cells;
-    const bool needs_y = of_cells || figure_.over == FigureSpec::Over::forwards;
+    const bool of_cells = figure_.over == ChartSpec::Over::cells;
+    const bool needs_y = of_cells || figure_.over == ChartSpec::Over::forwards;
     if (figure_.experiments.empty())
       fail_at(where, "figure " + figure_.name + " must name its experiment");
     if (of_cells && figure_.x.empty())
@@ -100,7 +100,7 @@ class FigureParser {
   }
 
   const std::string& document_;
-  FigureSpec figure_;
+  ChartSpec figure_;
   ParamMap plain_;
 };
 
@@ -126,8 +126,8 @@ std::string Renames::operator()(const std::string& value) const {
   return value;
 }
 
-std::vector<FigureSpec> figures_of(const ParamMap& params, const std::string& document,
-                                   const std::string& sweep, const std::string& source) {
+std::vector<ChartSpec> figures_of(const ParamMap& params, const std::string& document,
+                                  const std::string& sweep, const std::string& source) {
   std::vector<std::pair<std::string, const Param*>> in_order;
   for (const auto& [key, param] : params)
     if (key.starts_with(kFigure)) in_order.emplace_back(key.substr(kFigure.size()), &param);
@@ -148,7 +148,7 @@ std::vector<FigureSpec> figures_of(const ParamMap& params, const std::string& do
                                     [&](const auto& each) { return each.first == name; });
     found->second.add(key.substr(dot + 1), *param);
   }
-  std::vector<FigureSpec> figures;
+  std::vector<ChartSpec> figures;
   for (auto& [name, parser] : parsers)
     figures.push_back(parser.finish(sweep, source, starts.at(name)));
   return figures;

@@ -28,7 +28,7 @@ struct PublishedPoint {
 
 /// What a figure of a study shows, and from which cells: a table [figure.NAME] of a sweep file or
 /// of a file in sweeps/published. docs/extending.md explains the keys.
-struct FigureSpec {
+struct ChartSpec {
   enum class Over {
     cells,     // a figure of /cells at a value of the cell's configuration
     forwards,  // a column of /steps, pass by pass
@@ -52,7 +52,7 @@ struct FigureSpec {
 
 /// The tables [figure.NAME] among `params`, in the order written; other keys are left alone. A
 /// figure without experiments is of `sweep`. Throws SpecError.
-std::vector<FigureSpec> figures_of(const ParamMap& params, const std::string& document,
-                                   const std::string& sweep, const std::string& source);
+std::vector<ChartSpec> figures_of(const ParamMap& params, const std::string& document,
+                                  const std::string& sweep, const std::string& source);
 
 }  // namespace sweep

@@ -69,7 +69,7 @@ struct SweepSpec {
   std::vector<Exclude> excludes;
   std::vector<Include> includes;
   std::vector<Override> overrides;
-  std::vector<FigureSpec> figures;
+  std::vector<ChartSpec> figures;
   std::optional<TuneSpec> tune;
   ParamMap capacity;  // the table [capacity], with its name in front: kvsweep capacity reads it
   ParamMap base;      // every other scalar, dotted

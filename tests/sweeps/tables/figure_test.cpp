@@ -10,13 +10,13 @@ using Texts = std::vector<std::string>;
 namespace {
 
 /// The figures of a file f.toml that stands beside the sweep "mine".
-std::vector<FigureSpec> figures_in(const std::string& text, const std::string& source = "") {
+std::vector<ChartSpec> figures_in(const std::string& text, const std::string& source = "") {
   support::TempDir folder;
   const ParamMap params = load_flat_toml(folder.write("f.toml", text));
   return figures_of(params, "f.toml", "mine", source);
 }
 
-FigureSpec figure_in(const std::string& text) {
+ChartSpec figure_in(const std::string& text) {
   const auto figures = figures_in(text);
   REQUIRE(figures.size() == 1);
   return figures.front();
@@ -38,12 +38,12 @@ std::string with(const std::string& line) {
 
 TEST_CASE("a figure that gives only what it must shows cells of its own sweep as lines",
           "[figure]") {
-  const FigureSpec figure = figure_in("[figure.rate]\nx = \"workload.n\"\ny = \"forwards\"\n");
+  const ChartSpec figure = figure_in("[figure.rate]\nx = \"workload.n\"\ny = \"forwards\"\n");
   CHECK(figure.name == "rate");
   CHECK(figure.title == "rate");
   CHECK(figure.experiments == Texts{"mine"});
-  CHECK(figure.over == FigureSpec::Over::cells);
-  CHECK(figure.draw == FigureSpec::Draw::lines);
+  CHECK(figure.over == ChartSpec::Over::cells);
+  CHECK(figure.draw == ChartSpec::Draw::lines);
   CHECK(figure.x == Texts{"workload.n"});
   CHECK(figure.x_name == "workload.n");
   CHECK(figure.y_name == "forwards");
@@ -54,7 +54,7 @@ TEST_CASE("a figure that gives only what it must shows cells of its own sweep as
 }
 
 TEST_CASE("a figure takes every key that there is", "[figure]") {
-  const FigureSpec figure = figure_in(R"([figure."3a"]
+  const ChartSpec figure = figure_in(R"([figure."3a"]
 title = "Rates"
 source = "a paper"
 note = "An input."
@@ -77,8 +77,8 @@ where.policy = "fcfs | mixed"
   CHECK(figure.source == "a paper");
   CHECK(figure.note == "An input.");
   CHECK(figure.experiments == Texts{"one", "other"});
-  CHECK(figure.over == FigureSpec::Over::forwards);
-  CHECK(figure.draw == FigureSpec::Draw::bars);
+  CHECK(figure.over == ChartSpec::Over::forwards);
+  CHECK(figure.draw == ChartSpec::Draw::bars);
   CHECK(figure.x == Texts{"gpu", "model"});
   CHECK(figure.series == Texts{"policy"});
   CHECK(figure.panel == Texts{"workload.n", "workload.arrivals"});
@@ -99,13 +99,13 @@ TEST_CASE("figures come in the order written, whatever their names, and other ke
   REQUIRE(figures.size() == 3);
   CHECK(figures[0].name == "b");
   CHECK(figures[1].name == "a");
-  CHECK(figures[1].over == FigureSpec::Over::time);
-  CHECK(figures[2].over == FigureSpec::Over::requests);
-  for (const FigureSpec& figure : figures) CHECK(figure.source == "all of it");
+  CHECK(figures[1].over == ChartSpec::Over::time);
+  CHECK(figures[2].over == ChartSpec::Over::requests);
+  for (const ChartSpec& figure : figures) CHECK(figure.source == "all of it");
 }
 
 TEST_CASE("published values keep their place by the names shown, dots included", "[figure]") {
-  const FigureSpec figure =
+  const ChartSpec figure =
       figure_in(with("published.A100 = { 16 = 900, 64 = 1600.5 }\n"
                      "published.\"200 at once\".\"A100 PCIe\" = { \"llama-3.1-8b\" = 3 }"));
   std::map<std::string, double> places;
@@ -116,7 +116,7 @@ TEST_CASE("published values keep their place by the names shown, dots included",
 }
 
 TEST_CASE("values are shown by their names, a star standing for any text", "[figure]") {
-  const FigureSpec figure =
+  const ChartSpec figure =
       figure_in(with("series_name = { \"chunked *\" = \"chunks of *\", 0 = \"off\" }\n"
                      "x_value = { \"*\" = \"x*\" }\npanel_name.a = \"b\""));
   CHECK(figure.series_name("chunked 512") == "chunks of 512");
@@ -149,7 +149,7 @@ TEST_CASE("what stands before and behind a star may not share letters of a value
 }
 
 TEST_CASE("each axis is logarithmic by itself", "[figure]") {
-  const FigureSpec x = figure_in(with("log = \"x\"")), y = figure_in(with("log = \"y\""));
+  const ChartSpec x = figure_in(with("log = \"x\"")), y = figure_in(with("log = \"y\""));
   CHECK((x.log_x && !x.log_y));
   CHECK((!y.log_x && y.log_y));
 }
