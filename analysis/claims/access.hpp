@@ -9,8 +9,8 @@ namespace analysis {
 
 /// A metric of the KV accesses that cells logged (docs/results.md), the mean over the cells:
 ///   prefill_reads   number of accesses that read KV for prompts
-///   behind_keys     share of the blocks read by decodes, by step and head, with values read after
-///                   keys
+///   behind_keys     share of the blocks read by decodes, by step and head, whose values were read
+///                   after their keys
 ///   ascending       share of a warp's reads in decodes that continue in the same or a later block
 ///   read_spread     time between the first reads of a step's requests, as a share of the kernel's
 ///                   time; median over steps with more than one decode

@@ -156,7 +156,7 @@ ClaimPoint finished_point(const Draft& claim, const std::string& name, sweep::Pa
       if (key.starts_with(prefix)) point.varied.push_back(key.substr(prefix.size()));
   point.is_ratio =
       std::ranges::any_of(keys, [](const auto& entry) { return entry.first.starts_with("base."); });
-  point.pool_size = count(keys, "cells", 0);
+  point.group_size = count(keys, "cells", 0);
   if (const auto stated = number(keys, "published")) {
     point.published = *stated;
   } else {

@@ -22,7 +22,7 @@ struct ClaimPoint {
   CellFilter cells, base;
   std::vector<std::string> varied;         // keys in which `cells` and `base` may differ
   bool is_ratio = false;                   // divide by the metric of `base`
-  std::size_t pool_size = 0;               // cells that a pool must have; 0: any number
+  std::size_t group_size = 0;              // cells that a group must have; 0: any number
   double published = sweep::kNotObserved;  // the same number in the source
   double low = -std::numeric_limits<double>::infinity();  // the claim holds from low to high,
   double high = std::numeric_limits<double>::infinity();  // inclusive
@@ -36,7 +36,7 @@ struct Claim {
   std::string experiment;   // the file of sweeps/experiments that runs the cells; may be empty
   bool pooled = false;      // compute the metric over all matching cells of a repeat together
   std::size_t repeats = 3;  // needed for a verdict; 1 if arrivals do not affect the number
-  std::string own_numbers;  // where the source's own numbers contradict what it says, if they do
+  std::string own_numbers;  // of the source that contradict what it says, and where it has them
   CellFilter assumed;       // cells with a cost model that takes the claimed quantity as input
   std::vector<ClaimPoint> points;
 };

@@ -30,7 +30,7 @@ std::string shown_filter(const CellFilter& filter) {
 /// The cells of one side of a claim, by repeat.
 Repeats select(const ClaimRow& row, const CellFilter& filter, const Cells& cells) {
   const Claim& claim = *row.claim;
-  const std::size_t wanted = row.point->pool_size;
+  const std::size_t wanted = row.point->group_size;
   Repeats repeats;
   const ConfiguredCell* first = nullptr;
   for (const ConfiguredCell* cell : cells) {
@@ -113,7 +113,7 @@ std::string limit_text(const ClaimPoint& point, double value) {
   return value < point.low ? "below " + four_digits(point.low) : "above " + four_digits(point.high);
 }
 
-/// Whether there are repeats enough for an interval, and none all the same.
+/// Whether there is no interval although the repeats are enough for one.
 bool lacks_interval(const ClaimRow& row) {
   return std::isnan(row.ours.interval.low) && row.ours.repeats >= kFewestRepeats;
 }
@@ -178,7 +178,7 @@ bool contradicts_itself(const Claim& claim, const ClaimPoint& point) {
           point.published > point.high + kEqual * std::abs(point.high));
 }
 
-/// Whatever our number is, which is told behind the reason.
+/// Makes the row refuted, whatever our number is; the reason ends with that number's verdict.
 void refute(ClaimRow& row) {
   const std::string published = four_digits(row.point->published);
   const std::string ours =
@@ -189,7 +189,7 @@ void refute(ClaimRow& row) {
   row.direction.reset();
 }
 
-/// A row, and whether it has no figure because there are no cells, not because of their contents.
+/// A row, and whether it has no figure because no cells match, and not because of what they hold.
 struct Judged {
   ClaimRow row;
   bool lacks_cells = false;
@@ -281,7 +281,7 @@ std::vector<ClaimRow> rows_of(const Claim& claim, const ClaimPoint& point,
 
 double distance_of(const ClaimRow& row) {
   const double ours = row.ours.value;
-  if (std::isnan(ours) || within(*row.point, ours)) return 0 * ours;
+  if (std::isnan(ours) || within(*row.point, ours)) return std::isnan(ours) ? ours : 0.0;
   const double limit = ours < row.point->low ? row.point->low : row.point->high;
   return limit == 0 ? ours : (ours - limit) / std::abs(limit);
 }

@@ -40,8 +40,8 @@ struct ComparisonReport {
   int without_partner = 0;       // groups without a base
 };
 
-/// Ratios of the cells with every other value of the first key to the cells with its base value.
-/// The remaining named keys must be equal; one that the base lacks (dram_gib of a policy without a
+/// The ratio of each group of cells to the group with the base value of the first key. The
+/// remaining named keys must be equal; one that the base lacks (dram_gib of a policy without a
 /// tier) matches any value. Throws CompareError.
 ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
                                 const CompareQuestion& question);

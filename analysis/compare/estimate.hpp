@@ -49,13 +49,14 @@ struct Ratio : Estimate {
   double p = sweep::kNotObserved;  // of no difference, two-sided; NaN below three repeats
 };
 
-/// The geometric mean of the pairs' ratios; of independent samples, the ratio of their geometric
-/// means with the degrees of freedom of the smaller one. If a value is not positive, as counts may
-/// be, the ratio of the means: 1 if both are 0, infinite if only the base is. Of pairs it has the
-/// interval of its linearization and the p-value of their differences. NaN without values.
+/// Of pairs, the geometric mean of their ratios. Of independent samples, the ratio of their
+/// geometric means, with the degrees of freedom of the smaller sample. If a value is not positive,
+/// as counts may be, the ratio of the means: 1 if both are 0, infinite if only the base is; the
+/// interval of pairs is then that of its linearization, and p that of their differences. NaN
+/// without values.
 Ratio ratio_of(const BySeed& value, const BySeed& base);
 
-/// Which way a figure is better.
+/// Whether a lower or a higher value of a figure is better.
 enum class Direction : std::uint8_t { lower, higher, neither };
 Direction direction_of(std::string_view figure);
 

@@ -48,7 +48,8 @@ sweep::Alternative read_label(const std::string& key, const std::string& text) {
   const std::string bracket = take_bracket(label);
   const std::optional<double> gib = take_gib(label);
   const std::vector<std::string> parts = sweep::split(label, "+");
-  if (parts.empty() || (label == text && parts.size() == 1)) return {};
+  const bool is_name_alone = label == text && parts.size() == 1;
+  if (parts.empty() || is_name_alone) return {};
   sweep::Alternative meant = {{"policy", parts.front()}};
   for (std::size_t i = 1; i < parts.size(); ++i)
     if (!add_setting(meant, parts[i])) return {};

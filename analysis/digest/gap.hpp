@@ -20,7 +20,7 @@ struct GapTimeline {
 };
 
 /// The same gap of the same job under several policies.
-struct OneGap {
+struct ComparedGap {
   std::string jps, job;
   int turn = 0;  // the turn before the gap, from 0
   std::vector<GapTimeline> timelines;

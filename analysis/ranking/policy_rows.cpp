@@ -139,7 +139,7 @@ bool is_before(std::string_view a, std::string_view b) {
   return a.size() < b.size();
 }
 
-/// Keeps the order of `rows` for what is no number.
+/// Sorts settings, rates and host memory by their numbers; cards and policies keep their order.
 void sort_axes(std::vector<RateRow>& rows) {
   Names cards;
   const auto card = [](const RateRow& row) { return row.place.kind + '\n' + row.place.gpu; };

@@ -65,7 +65,7 @@ void add_gap_charts(std::vector<Chart>& charts, const ReportPanel& panel) {
   for (const std::string& rate : panel.rates) {
     Chart chart =
         start_chart(panel, "one-gap", "One gap: a job's KV while its tool runs", {{"rate", rate}});
-    const auto found = std::ranges::find(panel.gaps, rate, &OneGap::jps);
+    const auto found = std::ranges::find(panel.gaps, rate, &ComparedGap::jps);
     if (found == panel.gaps.end()) {
       chart.nothing = "No job of this cell has two turns.";
       charts.push_back(std::move(chart));

@@ -100,9 +100,10 @@ class PanelBuilder {
     GapTimeline timeline;
     timeline.variant = group.variant;
     if (!replay_gap(chosen->second, turns, events, block_tokens(cell), timeline)) return;
-    auto gap = std::ranges::find(panel.gaps, group.jps, &OneGap::jps);
+    auto gap = std::ranges::find(panel.gaps, group.jps, &ComparedGap::jps);
     if (gap == panel.gaps.end()) {
-      gap = panel.gaps.insert(gap, OneGap{group.jps, chosen->second.id, chosen->second.turn, {}});
+      gap = panel.gaps.insert(gap,
+                              ComparedGap{group.jps, chosen->second.id, chosen->second.turn, {}});
     }
     gap->timelines.push_back(std::move(timeline));
   }

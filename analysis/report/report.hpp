@@ -48,7 +48,7 @@ struct ReportPanel {
   std::string devices;  // detected by the workers: "NVIDIA H200, 141 GiB"; empty in simulations
   std::vector<std::string> rates, variants;
   std::vector<ReportGroup> groups;   // in plan order, without groups that have no results
-  std::vector<OneGap> gaps;          // at most one per rate
+  std::vector<ComparedGap> gaps;     // at most one per rate
   std::vector<std::string> sources;  // sources of the published values shown
   std::vector<std::string> remarks;  // what the reader must know to compare the columns
 };

@@ -48,23 +48,23 @@ struct Cell {
   std::string reason;  // why it is excluded
 };
 
-/// Where a key counts, and so where an axis of it stays. Elsewhere it collapses to one cell without
-/// it, as a parameter of one method does in the cells of another.
+/// In which cells a key has an effect. There an axis of it keeps all its values; cells in which it
+/// has none, as a parameter of one method has in those of another, become one cell without it.
 enum class Scope {
   all_cells,
   some_cells,
-  /// Like some_cells, but it stays where an [[exclude]] or an [[override]] tells its values apart:
-  /// the author wants these cells.
+  /// Like some_cells, but an axis also keeps its values where an [[exclude]] or an [[override]]
+  /// names one of them: the author wants these cells.
   some_cells_or_named
 };
 
-/// What the sweep file does not say of its keys. By default all count in all cells.
+/// What a sweep file cannot say of its keys. By default all have an effect in all cells.
 struct KeyRules {
   std::function<Scope(std::string_view key)> scope = [](std::string_view) {
     return Scope::all_cells;
   };
-  /// Whether a key counts among these parameters, whatever its value; asked for keys of another
-  /// scope than all_cells.
+  /// Whether a key has an effect beside these parameters, whatever its value. Not asked for keys
+  /// of scope all_cells.
   std::function<bool(const ParamMap&, const std::string& key)> counts = {};
 };
 

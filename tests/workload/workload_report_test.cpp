@@ -153,7 +153,7 @@ TEST_CASE("the dataset table counts turns, tokens, gaps and tools over all jobs"
                                          .prompt(SegmentKind::user, 96)
                                          .turn(4, 9, 0, 0, engine::ToolId::none, 0)
                                          .build("b")};
-  const DatasetTable table = dataset_table(workload);
+  const WorkloadStatistics table = statistics_of(workload);
   CHECK(table.jobs == 2);
   CHECK(table.turns == 3);
   CHECK(table.turns_per_job.mean == Approx(1.5));
@@ -175,7 +175,7 @@ TEST_CASE("both reports print one figure a line with its name", "[report]") {
   std::ostringstream out;
   Workload workload{"two jobs",         "words", "", {"cd", "editor_view"},
                     {worked_example()}, nullptr, {}};
-  print(out, dataset_table(workload));
+  print(out, statistics_of(workload));
   print(out, token_budget(workload.jobs[0], 1, {.block_size = 16, .max_num_batched_tokens = 8192}));
   CHECK_THAT(out.str(), Contains("prompt tokens per turn"));
   CHECK_THAT(out.str(), Contains("editor_view       1   50.0%"));

@@ -24,7 +24,7 @@ std::size_t find_job(const workload::Workload& workload, const std::string& name
 }
 
 void print_table(const workload::Workload& workload, ShownText shown, std::ostream& out) {
-  workload::DatasetTable table = workload::dataset_table(workload);
+  workload::WorkloadStatistics table = workload::statistics_of(workload);
   table.source = shown(table.source);
   table.tokenizer = shown(table.tokenizer);
   for (workload::ToolShare& tool : table.tools) tool.tool = shown(tool.tool);

@@ -25,17 +25,17 @@ Job make_job(const Agent8Config& config, const SyntheticTokens& tokens, int numb
   const auto tool = config.tool_hint ? engine::ToolId{0} : engine::ToolId::none;
   const auto gap = engine::from_seconds(config.gap_s);
   int length = kSystemPromptTokens;
-  job.prompt(SegmentKind::system, kSystemPromptTokens);
+  job.append_prompt(SegmentKind::system, kSystemPromptTokens);
   for (const int prompt : kPromptTokens) {
     const bool first = prompt == kPromptTokens.front(), last = prompt == kPromptTokens.back();
     const int added = prompt - length - kRolePrefixTokens;
     if (first) {
-      job.prompt(SegmentKind::user, added);
+      job.append_prompt(SegmentKind::user, added);
     } else {
-      job.prompt(SegmentKind::tool_response, scaled(added, config.scale));
+      job.append_prompt(SegmentKind::tool_response, scaled(added, config.scale));
     }
-    job.prompt(SegmentKind::role_prefix, kRolePrefixTokens);
-    job.answer(SegmentKind::assistant_text, kAnswerTokens);
+    job.append_prompt(SegmentKind::role_prefix, kRolePrefixTokens);
+    job.append_answer(SegmentKind::assistant_text, kAnswerTokens);
     // No tool runs after the last answer.
     job.end_turn(last ? engine::ToolId::none : tool, last ? engine::Nanos{0} : gap);
     length = prompt + kAnswerTokens;

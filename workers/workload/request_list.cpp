@@ -175,8 +175,8 @@ Workload make_request_list(const RequestListConfig& config) {
   for (const RequestSize& size : listed.sizes) {
     const auto number = static_cast<int>(workload.jobs.size());
     SyntheticJob job(generated_id(listed.name, number));
-    job.prompt(SegmentKind::user, size.prompt_tokens);
-    job.answer(SegmentKind::assistant_text, size.output_tokens);
+    job.append_prompt(SegmentKind::user, size.prompt_tokens);
+    job.append_answer(SegmentKind::assistant_text, size.output_tokens);
     job.end_turn(engine::ToolId::none, engine::Nanos{0});
     workload.jobs.push_back(job.finish(tokens, static_cast<std::uint32_t>(number), 0));
   }

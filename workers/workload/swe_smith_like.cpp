@@ -215,22 +215,22 @@ Plan make_plan(const SweSmithLikeConfig& config) {
 void answer(SyntheticJob& job, int tokens) {
   const int spoken = tokens - kToolBlockTokens - kEndOfTurnTokens;
   const int text = std::min(spoken * 10 / 23, kMaxText);  // 10 and 13 in the published example
-  job.answer(SegmentKind::assistant_text, text);
-  job.answer(SegmentKind::tool_calls, spoken - text);
-  job.answer(SegmentKind::tool_block, kToolBlockTokens);
-  job.answer(SegmentKind::end_of_turn, kEndOfTurnTokens);
+  job.append_answer(SegmentKind::assistant_text, text);
+  job.append_answer(SegmentKind::tool_calls, spoken - text);
+  job.append_answer(SegmentKind::tool_block, kToolBlockTokens);
+  job.append_answer(SegmentKind::end_of_turn, kEndOfTurnTokens);
 }
 
 Job make_job(const JobPlan& plan, const SyntheticTokens& tokens, int number, engine::Nanos gap) {
   SyntheticJob job(generated_id("swe-smith-like", number));
-  job.prompt(SegmentKind::system, kSystemTokens);
-  job.prompt(SegmentKind::user, plan.issue);
+  job.append_prompt(SegmentKind::system, kSystemTokens);
+  job.append_prompt(SegmentKind::user, plan.issue);
   for (const TurnPlan& turn : plan.turns) {
-    job.prompt(SegmentKind::role_prefix, kRolePrefixTokens);
+    job.append_prompt(SegmentKind::role_prefix, kRolePrefixTokens);
     answer(job, turn.answer);
     const bool last = &turn == &plan.turns.back();
     job.end_turn(engine::ToolId{turn.tool}, last ? engine::Nanos{0} : gap);
-    if (!last) job.prompt(SegmentKind::tool_response, turn.growth - kRolePrefixTokens);
+    if (!last) job.append_prompt(SegmentKind::tool_response, turn.growth - kRolePrefixTokens);
   }
   return job.finish(tokens, static_cast<std::uint32_t>(number), kSystemTokens);
 }

@@ -45,6 +45,7 @@ std::vector<engine::TokenId> SyntheticTokens::of_job(std::uint32_t job, int shar
   std::vector<engine::TokenId> ids(static_cast<std::size_t>(total));
   for (int i = 0; i < total; ++i)
     ids[static_cast<std::size_t>(i)] = at(i < shared ? kSharedStream : job, i);
+  // Two jobs may have the same hash here, and would then share one token more.
   if (total > shared)
     ids[static_cast<std::size_t>(shared)] =
         static_cast<engine::TokenId>((key_ % vocabulary_ + job) % vocabulary_);
@@ -57,12 +58,12 @@ void SyntheticJob::append(SegmentKind kind, int tokens) {
   length_ += tokens;
 }
 
-void SyntheticJob::prompt(SegmentKind kind, int tokens) {
+void SyntheticJob::append_prompt(SegmentKind kind, int tokens) {
   append(kind, tokens);
   prompt_length_ = length_;
 }
 
-void SyntheticJob::answer(SegmentKind kind, int tokens) { append(kind, tokens); }
+void SyntheticJob::append_answer(SegmentKind kind, int tokens) { append(kind, tokens); }
 
 void SyntheticJob::end_turn(engine::ToolId tool, engine::Nanos gap) {
   job_.turns.push_back({prompt_length_, length_ - prompt_length_, tool, gap});

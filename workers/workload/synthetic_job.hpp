@@ -53,8 +53,8 @@ class SyntheticJob {
   explicit SyntheticJob(std::string id) { job_.id = std::move(id); }
 
   /// Appends a segment of the next prompt, or of the answer to it. Empty segments are omitted.
-  void prompt(SegmentKind kind, int tokens);
-  void answer(SegmentKind kind, int tokens);
+  void append_prompt(SegmentKind kind, int tokens);
+  void append_answer(SegmentKind kind, int tokens);
   /// Ends the turn of that prompt and answer: it calls `tool`, and the tool returns `gap` after the
   /// turn's last token.
   void end_turn(engine::ToolId tool, engine::Nanos gap);

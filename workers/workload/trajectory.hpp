@@ -78,8 +78,8 @@ struct AgentPlace {
   std::vector<int> numbers;     // of its turns among all turns of the program
   std::vector<TurnWait> waits;  // by turn
   engine::Nanos lead{0};        // before its first turn, after what that waits for
-  /// Before each turn, after the start of the one before, or before the first one after the start
-  /// of the first that it waits for; unset: after its gap, or `lead`.
+  /// Earliest start of each turn after its agent's previous turn started; of the first turn, after
+  /// the first turn that it waits for started. Unset: the turn starts after its gap, or `lead`.
   std::vector<std::optional<engine::Nanos>> since_start;
 };
 

@@ -198,10 +198,10 @@ void print_heading(std::ostream& out) {
   out << '\n';
 }
 
-DatasetTable dataset_table(const Workload& workload) {
+WorkloadStatistics statistics_of(const Workload& workload) {
   Samples samples(workload.tools.size());
   for (const Job& job : workload.jobs) samples.add(job);
-  DatasetTable table;
+  WorkloadStatistics table;
   table.source = workload.source;
   table.tokenizer = workload.tokenizer;
   table.jobs = static_cast<int>(workload.jobs.size());
@@ -217,7 +217,7 @@ DatasetTable dataset_table(const Workload& workload) {
   return table;
 }
 
-void print(std::ostream& out, const DatasetTable& table) {
+void print(std::ostream& out, const WorkloadStatistics& table) {
   out << "workload   " << table.source << "\ntokenizer  " << table.tokenizer << "\njobs       "
       << table.jobs << "\nturns      " << table.turns << "\n\n";
   print_heading(out);

@@ -26,7 +26,7 @@ struct ToolShare {
 };
 
 /// Statistics of a workload: what it demands of an engine.
-struct DatasetTable {
+struct WorkloadStatistics {
   std::string source;
   std::string tokenizer;
   int jobs = 0;
@@ -40,8 +40,8 @@ struct DatasetTable {
   Distribution gap_s;            // between turns; a last turn has none
   std::vector<ToolShare> tools;  // most frequent first
 };
-DatasetTable dataset_table(const Workload& workload);
-void print(std::ostream& out, const DatasetTable& table);
+WorkloadStatistics statistics_of(const Workload& workload);
+void print(std::ostream& out, const WorkloadStatistics& table);
 
 /// The engine settings that a turn's cost depends on.
 struct BudgetSettings {

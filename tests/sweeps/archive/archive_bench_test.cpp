@@ -1,4 +1,4 @@
-// Not part of the default run: test_sweeps "[.bench]" prints what docs/archive.md states.
+// Not part of the default run: test_sweeps "[.bench]" prints times and sizes.
 #include <algorithm>
 #include <chrono>
 #include <ctime>

@@ -67,7 +67,7 @@ class Excerpting {
     keep(made_.prefix_turn);
   }
 
-  /// A subagent plays when what its first turn waits for does, as far as its turns fit.
+  /// Keeps the turns of a subagent up to the first that does not fit or waits for no kept turn.
   void choose_turns_of_subagents() {
     std::vector<bool> ended(session_.agents.size(), false);
     for (std::size_t t = 0; t < session_.turns.size(); ++t) {
@@ -110,14 +110,15 @@ class Pace {
     return time(std::min(uncapped_s(turn) * rules_.time_scale, rules_.gap_cap_s));
   }
 
-  /// After the start of `before`, of which a time beyond the cap is left out. Unset where the turn
-  /// starts after its gap.
+  /// The time from the start of `before` to that of `turn`, with idle time beyond the cap left out:
+  /// of 100 s with 90 s idle and a cap of 60 s, 70 s remain. Unset if the turn starts after its
+  /// gap.
   std::optional<Nanos> since(int before, int turn) const {
     const bool has_gap = !std::isnan(at(turn).think_s) || !std::isnan(idle_s(turn));
     const bool goes_on = at(turn).agent == at(before).agent;
+    const bool starts_after_gap = has_gap && !(goes_on && rules_.pacing == Pacing::recorded);
     const double between = at(turn).start_s - at(before).start_s;
-    if (std::isnan(between) || (has_gap && !(goes_on && rules_.pacing == Pacing::recorded)))
-      return {};
+    if (std::isnan(between) || starts_after_gap) return {};
     const double idle = uncapped_s(turn) * rules_.time_scale;
     return time(std::max(0.0, between * rules_.time_scale - idle) +
                 std::min(idle, rules_.gap_cap_s));
@@ -211,30 +212,31 @@ class Player {
     return first_job_ + static_cast<std::uint32_t>(excerpt.job[static_cast<std::size_t>(agent)]);
   }
 
-  void add_turn(const TraceSession& from, const Excerpt& excerpt, int number, const Pace& pace) {
-    const TraceTurn& recorded = from.turns[static_cast<std::size_t>(number)];
+  void add_turn(const TraceSession& from, const Excerpt& excerpt, int turn_index,
+                const Pace& pace) {
+    const TraceTurn& recorded = from.turns[static_cast<std::size_t>(turn_index)];
     const std::uint32_t index = job_of(excerpt, recorded.agent);
     Job& job = played_.workload.jobs[index];
     AgentPlace& place = played_.workload.agents[index];
     int& last = last_turn_[index - first_job_];
     Turn turn{recorded.prompt_tokens, recorded.output_tokens, engine::ToolId::none, Nanos{0}};
     if (recorded.tool >= 0) turn.tool = engine::ToolId{recorded.tool};
-    if (number == excerpt.prefix_turn) turn.output_tokens = 1;
+    if (turn_index == excerpt.prefix_turn) turn.output_tokens = 1;
     turn.reused_tokens = last >= 0 ? recorded.same_as_before : 0;
     const auto position = static_cast<int>(job.turns.size());
     if (last >= 0) {
-      job.turns.back().gap = pace.gap(number);
+      job.turns.back().gap = pace.gap(turn_index);
     } else if (index != place.root) {
-      place.lead = pace.gap(number);
+      place.lead = pace.gap(turn_index);
     }
     const int spawner = add_waits(from, excerpt, recorded, last, position, place);
     const int before = last >= 0 ? last : spawner;
-    place.since_start.push_back(before >= 0 ? pace.since(before, number) : std::nullopt);
+    place.since_start.push_back(before >= 0 ? pace.since(before, turn_index) : std::nullopt);
     job.turns.push_back(turn);
-    place.numbers.push_back(excerpt.number[static_cast<std::size_t>(number)]);
-    replayed_[index].turns.push_back(number);
+    place.numbers.push_back(excerpt.number[static_cast<std::size_t>(turn_index)]);
+    replayed_[index].turns.push_back(turn_index);
     replayed_[index].outputs.push_back(turn.output_tokens);
-    last = number;
+    last = turn_index;
   }
 
   /// Waits for kept turns of other agents. Returns the first of them, or -1.

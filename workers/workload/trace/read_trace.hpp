@@ -11,8 +11,8 @@ namespace workload {
 /// line and turn, for what it does not allow.
 TraceSet read_trace(const std::string& path);
 
-/// When each job of a trace begins, in order of time; or the times of a file that has nothing else:
-/// one number a line, seconds since the start of the cell. Empty lines and lines that start with
+/// The arrival times of jobs, in ascending order. The file is a trace, or a list of these times:
+/// one number a line, in seconds since the start of the cell. Empty lines and lines that start with
 /// '#' are skipped.
 std::vector<engine::Nanos> trace_arrivals(const std::string& path);
 
