@@ -2,16 +2,10 @@
 
 #include <utility>
 
+#include "workers/workload/random.hpp"
+
 namespace workload {
 namespace {
-
-/// A bijection of 64-bit words in which every output bit depends on every input bit (the finalizer
-/// of SplitMix64).
-std::uint64_t mix(std::uint64_t word) {
-  word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9U;
-  word = (word ^ (word >> 27)) * 0x94d049bb133111ebU;
-  return word ^ (word >> 31);
-}
 
 constexpr std::uint32_t kSharedStream = 0xffffffffU;  // no job has this number
 
@@ -29,14 +23,15 @@ std::string generated_id(const std::string& workload, int job) {
 }
 
 SyntheticTokens::SyntheticTokens(std::int64_t seed, std::uint32_t vocabulary)
-    : key_(mix(static_cast<std::uint64_t>(seed) + 0x9e3779b97f4a7c15U)), vocabulary_(vocabulary) {}
+    : key_(mixed_bits(static_cast<std::uint64_t>(seed) + 0x9e3779b97f4a7c15U)),
+      vocabulary_(vocabulary) {}
 
 // Stream and position are disjoint bits of the hashed word, so no two tokens of a workload hash the
 // same word. Streams therefore cannot repeat each other at an offset, and blocks are equal only by
 // chance.
 engine::TokenId SyntheticTokens::at(std::uint32_t stream, int position) const {
   const std::uint64_t place = std::uint64_t{stream} << 32 | static_cast<std::uint32_t>(position);
-  const std::uint64_t high = mix(key_ ^ place) >> 32;
+  const std::uint64_t high = mixed_bits(key_ ^ place) >> 32;
   return static_cast<engine::TokenId>(high * vocabulary_ >> 32);
 }
 

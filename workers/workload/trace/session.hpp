@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "workers/workload/random.hpp"
 #include "workers/workload/trajectory.hpp"
 
 namespace workload {
@@ -79,12 +80,9 @@ void visit_segments(const TraceSession& session, int turn, std::size_t from, std
   }
 }
 
-/// Mixes all bits of two numbers (the finalizer of SplitMix64 over their combination).
+/// Mixes all bits of two numbers.
 constexpr std::uint64_t mixed(std::uint64_t a, std::uint64_t b) {
-  std::uint64_t x = a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111eb;
-  return x ^ (x >> 31);
+  return mixed_bits(a * 0x9e3779b97f4a7c15 + b + 0x632be59bd9b4e019);
 }
 
 /// A key of a name. Never 0.
