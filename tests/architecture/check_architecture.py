@@ -63,7 +63,7 @@ MAY_INCLUDE = {
                                      "kernels/device kernels/attention kernels/blocks kernels/layers posix",
     "workers/backends/cuda": "workers/backends/cuda/device workers/backends/cuda/forward workers/backends workers/engine/base "
                              "workers/engine/step workers/model kernels/attention kernels/blocks kernels/log",
-    "workers/server/http": "workers/engine/base posix",
+    "workers/server/http": "sweeps/files workers/engine/base posix",
     "workers/server/supervisor": "posix",
     "workers/server/dialect": "sweeps/files workers/server/http workers/engine/base json",
     "workers/server": "workers/server/http workers/server/supervisor workers/server/dialect workers/engine/base posix json",

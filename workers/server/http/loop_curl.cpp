@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "sweeps/files/durable_file.hpp"
 #include "workers/server/http/loop.hpp"
 
 namespace server {
@@ -24,18 +25,6 @@ int checked(int result, const char* what) {
   if (result < 0) throw std::system_error(errno, std::generic_category(), what);
   return result;
 }
-
-class Descriptor {
- public:
-  explicit Descriptor(int fd) : fd_(fd) {}
-  ~Descriptor() { ::close(fd_); }
-  Descriptor(const Descriptor&) = delete;
-  Descriptor& operator=(const Descriptor&) = delete;
-  int get() const { return fd_; }
-
- private:
-  int fd_;
-};
 
 struct MultiCloser {
   void operator()(CURLM* multi) const { curl_multi_cleanup(multi); }
@@ -274,7 +263,7 @@ class HttpLoop::Curl {
 
   const engine::Clock& clock_;
   Headers headers_, headers_of_posts_;
-  Descriptor epoll_, timer_;
+  sweep::Descriptor epoll_, timer_;
   std::optional<Nanos> curl_due_;
   std::unique_ptr<CURLM, MultiCloser> multi_;
   std::map<Id, std::unique_ptr<Exchange>> exchanges_;
