@@ -84,6 +84,18 @@ std::string shown_text(const AccessDigest& digest, double stopped_step) {
   return text;
 }
 
+std::string note_on(const AccessDigest& digest, double stopped_step, std::size_t num_jobs) {
+  std::string note = shown_text(digest, stopped_step) + " Filled: reads; hollow: writes.";
+  if (!digest.cuts.empty())
+    note += " Dotted: " + std::to_string(digest.cuts.size()) + " pause" +
+            (digest.cuts.size() > 1 ? "s" : "") + " of all accesses, cut to " +
+            pause_text(static_cast<double>(digest.kept_pause_ns)) + " each.";
+  if (num_jobs > kNamedJobs)
+    note += " Colors repeat every " + std::to_string(kNamedJobs) + " of " +
+            std::to_string(num_jobs) + " requests.";
+  return note + " Rows are the blocks in the order of their numbers.";
+}
+
 /// Keys above values, a row for each block.
 void add_accesses(Chart& chart, const AccessDigest& digest, double stopped_step) {
   std::map<int, double> rows;
@@ -119,15 +131,7 @@ void add_accesses(Chart& chart, const AccessDigest& digest, double stopped_step)
       panel.lines.emplace_back(x, says ? pause_text(static_cast<double>(cut.lost_ns) + kept) : "");
     }
   }
-  chart.note = shown_text(digest, stopped_step) + " Filled: reads; hollow: writes.";
-  if (!digest.cuts.empty())
-    chart.note += " Dotted: " + std::to_string(digest.cuts.size()) + " pause" +
-                  (digest.cuts.size() > 1 ? "s" : "") + " of all accesses, cut to " +
-                  pause_text(static_cast<double>(digest.kept_pause_ns)) + " each.";
-  if (jobs.size() > kNamedJobs)
-    chart.note += " Colors repeat every " + std::to_string(kNamedJobs) + " of " +
-                  std::to_string(jobs.size()) + " requests.";
-  chart.note += " Rows are the blocks in the order of their numbers.";
+  chart.note = note_on(digest, stopped_step, jobs.size());
 }
 
 void add_chart(std::vector<Chart>& charts, const ConfiguredCell& cell, const AccessLimits& limits) {

@@ -281,6 +281,16 @@ sweep::CellResult measure_server(const ExperimentConfig& config, const Load& loa
   }
 }
 
+/// The policy of an engine with so many blocks.
+policies::PolicyConfig policy_of(const ExperimentConfig& config, const workload::Workload& workload,
+                                 int num_blocks, policies::PluginUse& plugin_use) {
+  policies::PolicyConfig policy = with_knowledge(config, workload);
+  policy.admission.pool_tokens = num_blocks * config.engine.kv.block_size;
+  policy.plugin.num_blocks = num_blocks;
+  policy.plugin.use = &plugin_use;
+  return policies::with_plugin(std::move(policy));
+}
+
 }  // namespace
 
 sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& workloads,
@@ -291,13 +301,9 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   const auto execution = executor.prepare(config);
   engine::EngineConfig engine_config = config.engine;
   engine_config.kv.num_blocks = execution->num_blocks();
-  policies::PolicyConfig policy = with_knowledge(config, load.workload);
-  policy.admission.pool_tokens =
-      (execution->num_blocks() - 1) * engine_config.kv.block_size;  // without the null block
   policies::PluginUse plugin_use;
-  policy.plugin.num_blocks = execution->num_blocks() - 1;
-  policy.plugin.use = &plugin_use;
-  policy = policies::with_plugin(std::move(policy));
+  const int usable_blocks = execution->num_blocks() - 1;  // without the null block
+  const auto policy = policy_of(config, load.workload, usable_blocks, plugin_use);
   const auto order = policies::make_order(policy);
   const auto retention = policies::make_retention(policy);
   const auto prefetch = policies::make_prefetch(policy);
