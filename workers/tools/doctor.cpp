@@ -20,12 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string gib(double value) {
-  std::ostringstream text;
-  text.precision(1);
-  text << std::fixed << value << " GiB";
-  return text.str();
-}
+std::string gib(double value) { return sweep::formatted("%.1f GiB", value); }
 
 /// A temporary file, closed and removed on destruction.
 class ScratchFile {

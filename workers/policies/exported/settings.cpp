@@ -19,9 +19,8 @@ double number(const std::string& key, const std::string& text, double least, dou
               bool whole = false) {
   const auto value = sweep::number_from(text);
   if (!value || *value < least || *value > most || (whole && *value != static_cast<int>(*value))) {
-    std::ostringstream allowed;
-    allowed << (whole ? "whole numbers" : "numbers") << " from " << least << " to " << most;
-    throw InputError(key + " = " + text + "; allowed: " + allowed.str());
+    throw InputError(key + " = " + text + "; allowed: " + (whole ? "whole " : "") +
+                     sweep::formatted("numbers from %g to %g", least, most));
   }
   return *value;
 }

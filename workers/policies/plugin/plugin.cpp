@@ -1,8 +1,8 @@
 #include "workers/policies/plugin/plugin.hpp"
 
 #include <algorithm>
-#include <sstream>
 
+#include "sweeps/files/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/policies/plugin/factory.hpp"
 
@@ -10,9 +10,7 @@ namespace policies {
 namespace {
 
 std::string seconds_text(engine::Nanos time) {
-  std::ostringstream text;
-  text << engine::to_seconds(time) << " s";
-  return text.str();
+  return sweep::formatted("%g s", engine::to_seconds(time));
 }
 
 }  // namespace

@@ -10,12 +10,12 @@
 #include <chrono>
 #include <csignal>
 #include <cstring>
-#include <sstream>
 #include <tuple>
 #include <type_traits>
 #include <utility>
 #include <vector>
 
+#include "sweeps/files/text.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace policies {
@@ -191,9 +191,7 @@ int start_python(const std::string& path, int channel) {
 }  // namespace
 
 std::string not_loaded_within(engine::Nanos most) {
-  std::ostringstream text;
-  text << "is not loaded within " << engine::to_seconds(most) << " s";
-  return text.str();
+  return sweep::formatted("is not loaded within %g s", engine::to_seconds(most));
 }
 
 PythonPolicy::PythonPolicy(const std::string& path, engine::Nanos most_loading) : path_(path) {

@@ -1,7 +1,6 @@
 #include "workers/workload/input/json_part.hpp"
 
 #include <algorithm>
-#include <sstream>
 
 #include "sweeps/files/strict_json.hpp"
 #include "sweeps/files/text.hpp"
@@ -74,9 +73,7 @@ std::int64_t JsonPart::whole(const json& value, const std::string& what, std::in
 
 double JsonPart::number(const json& value, const std::string& what, double low, double high) const {
   if (value.is_number() && value.get<double>() >= low && value.get<double>() <= high) return value;
-  std::ostringstream allowed;
-  allowed << "a number from " << low << " to " << high;
-  refuse_value(value, what, allowed.str());
+  refuse_value(value, what, sweep::formatted("a number from %g to %g", low, high));
 }
 
 void JsonPart::refuse_value(const json& value, const std::string& what,
