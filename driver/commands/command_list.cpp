@@ -101,7 +101,7 @@ const std::vector<Subcommand> kCommands = {
           "model, pool, metrics, and whether its caches can be emptied"}}),
     Subcommand(export_table, "export A.h5 --table TABLE",
                "writes a table of an archive: cells, jobs, turns, steps, sched, kv_events, "
-               "telemetry, evictions, kv_access, access_rows, access_kernels or kv_copies",
+               "telemetry, evictions, kv_access, access_rows or access_kernels",
                1, 1, {kOnly, kSkip, kFile},
                {{"table", &Options::table, "TABLE", "which table"},
                 {"format", &Options::format, "FORMAT",

@@ -45,7 +45,7 @@ struct CellResult {
   Table kv_access = to_table<KvAccessRow>({});
   Table access_rows = to_table<AccessRowRow>({});
   Table access_kernels = to_table<AccessKernelRow>({});
-  Table kv_copies = to_table<KvCopyRow>({});
+  Table kv_copies = to_table<KvCopyRow>({});  // of earlier programs
   std::vector<Figure> figures;  // in display order
   std::vector<Note> notes;
 

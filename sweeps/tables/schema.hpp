@@ -187,7 +187,7 @@ SWEEP_ROW(AccessKernelRow, "access_kernels", (std::int64_t, step, 0, "", "engine
           (double, t_start_s, kNotObserved, "s", "when its first warp began", kVolatile),
           (double, t_end_s, kNotObserved, "s", "when its last warp was through with KV", kVolatile))
 
-/// A copy of a KV block between device and host.
+/// A copy of a KV block between device and host, in archives of earlier programs.
 SWEEP_ROW(KvCopyRow, "kv_copies",
           (CopyDirection, direction, CopyDirection::to_host, "", "where the block went"),
           (HostMemoryClass, memory, HostMemoryClass::pinned, "", "how the host holds it", "class"),

@@ -99,21 +99,6 @@ TEST_CASE("a cell whose log is full says where it stopped, and keeps whole steps
   CHECK(std::isnan(figure(all, "access_stopped_step")));
 }
 
-TEST_CASE("a cell that logs accesses logs the copies of its tier as well") {
-  Cell cell = logged();
-  cell.set("policy", "cpu_offload").set("dram_gib", 1);
-  cell.set("engine.prefix_caching", true);
-  const sweep::CellResult result = cell.run();
-  const sweep::Table& copies = result.kv_copies;
-  REQUIRE(copies.rows() > 0);
-  for (std::size_t i = 0; i < copies.rows(); ++i) {
-    CHECK(longs(copies, "bytes")[i] == 2 * 2 * 16 * 2 * 64 * 4);  // both layers, in float32
-    CHECK(reals(copies, "t_issue_s")[i] <= reals(copies, "t_start_s")[i]);
-    CHECK(reals(copies, "t_start_s")[i] <= reals(copies, "t_end_s")[i]);
-  }
-  CHECK(figure(result, "access_copies_left_out") == 0);
-}
-
 TEST_CASE("keys of the access log are refused where they have no effect") {
   CHECK_THAT(logged().on("sim").refusal(), Contains("a cost model accesses nothing"));
   CHECK_THAT(logged().set("record.access_layers", "0-").refusal(),

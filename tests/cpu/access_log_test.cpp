@@ -8,7 +8,6 @@
 #include "tests/cpu/hand_plan.hpp"
 #include "tests/support/catch.hpp"
 #include "workers/backends/cpu/cpu_backend.hpp"
-#include "workers/backends/cpu/cpu_copier.hpp"
 
 using namespace cpu_test;
 using backends::Access;
@@ -159,38 +158,4 @@ TEST_CASE("a stale entry of a block table is found in the log, though every resu
   } else {
     CHECK_THROWS_WITH(log.finish(), Contains("block 7, which is not in its block table"));
   }
-}
-
-TEST_CASE("every copied block is logged, and copies beyond the limit are counted", "[cpu]") {
-  const kernels::KvLayout layout{.layers = 1, .kv_heads = 1, .block_size = 4, .head_dim = 8};
-  backends::KvArena device(layout, model::DType::f32, 6), host(layout, model::DType::f32, 6);
-  const engine::WallClock clock;
-  backends::CopyLog log(4);
-  log.use_clock(clock);
-  backends::CpuCopier copier(device, host, {.checksums = false, .fault = {}, .log = &log});
-  const auto pair = [](std::uint32_t block, std::uint32_t slot) {
-    return engine::BlockCopy{engine::BlockId{block}, engine::HostSlot{slot}};
-  };
-  const std::vector<engine::BlockCopy> out = {pair(3, 0), pair(1, 1)}, in = {pair(5, 1)};
-  copier.submit(engine::CopyDirection::store, out, clock.now());
-  copier.wait();
-  copier.submit(engine::CopyDirection::load, in, clock.now());
-  copier.wait();
-  std::vector<std::pair<engine::CopyDirection, std::uint32_t>> found;
-  engine::Nanos last{0};
-  for (const backends::LoggedCopy& copy : log.copies()) {
-    found.emplace_back(copy.direction, copy.block);
-    CHECK(last <= copy.start);
-    CHECK(copy.issued <= copy.start);
-    CHECK(copy.start <= copy.end);
-    last = copy.end;
-  }
-  using enum engine::CopyDirection;
-  CHECK(found == std::vector<std::pair<engine::CopyDirection, std::uint32_t>>{
-                     {store, 3}, {store, 1}, {load, 5}});
-  CHECK(log.left_out() == 0);
-  copier.submit(store, out, clock.now());
-  copier.wait();
-  CHECK(log.copies().size() == 4);
-  CHECK(log.left_out() == 1);
 }

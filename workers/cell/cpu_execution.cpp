@@ -33,11 +33,8 @@ class CpuExecution final : public Execution {
     if (config.engine.tier.kind == engine::TierKind::none) return;
     host_.emplace(backend_.arena().layout(), backend_.arena().type(),
                   static_cast<int>(config.engine.tier.host_blocks));
-    if (config.access_log) copies_.emplace(config.access_log->max_records);
     copier_.emplace(backend_.arena(), *host_,
-                    backends::CopierOptions{.checksums = config.transformer->checks,
-                                            .fault = {},
-                                            .log = copies_ ? &*copies_ : nullptr});
+                    backends::CopierOptions{.checksums = config.transformer->checks, .fault = {}});
   }
 
   engine::Backend& backend() override { return backend_; }
@@ -46,7 +43,6 @@ class CpuExecution final : public Execution {
     if (clock_) return *clock_;
     clock_.emplace();
     if (backend_.access_log()) backend_.access_log()->use_clock(*clock_);
-    if (copies_) copies_->use_clock(*clock_);
     return *clock_;
   }
   int num_blocks() const override { return config_.engine.kv.num_blocks; }
@@ -55,10 +51,6 @@ class CpuExecution final : public Execution {
     result.notes.push_back({"weights", open_weights(transformer)->describe()});
     result.notes.push_back({"dtype", model::to_text(transformer.dtype)});
     if (backend_.access_log()) add_access_log(result, *backend_.access_log());
-    if (!copies_) return;
-    copier_->wait();
-    add_copy_log(result, *copies_, sweep::HostMemoryClass::pageable,
-                 backend_.arena().block_bytes());
   }
 
  private:
@@ -66,7 +58,6 @@ class CpuExecution final : public Execution {
   std::shared_ptr<const backends::CpuWeights> weights_;
   backends::CpuBackend backend_;
   std::optional<backends::KvArena> host_;
-  std::optional<backends::CopyLog> copies_;
   std::optional<backends::CpuCopier> copier_;  // its thread ends before the arenas do
   std::optional<engine::WallClock> clock_;
 };

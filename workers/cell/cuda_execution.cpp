@@ -44,7 +44,6 @@ class CudaExecution final : public Execution {
       energy_from_j_ = device_.energy_j();
       clock_.emplace();
       if (cell_->access_log()) cell_->access_log()->use_clock(*clock_);
-      if (cell_->copy_log()) cell_->copy_log()->use_clock(*clock_);
     }
     return *clock_;
   }
@@ -56,7 +55,6 @@ class CudaExecution final : public Execution {
     describe_device(result);
     describe_memory(result);
     if (cell_->access_log()) add_access_log(result, *cell_->access_log());
-    if (cell_->copy_log()) describe_copies(result);
   }
 
  private:
@@ -78,14 +76,6 @@ class CudaExecution final : public Execution {
     result.notes.push_back({"gpu_driver", info.card->driver, true});
     result.notes.push_back({"gpu_form_factor", info.card->form_factor, true});
     result.figures.push_back({"gpu_power_limit_w", info.card->power_limit_w, "W", true});
-  }
-  void describe_copies(sweep::CellResult& result) {
-    const engine::Nanos window = cell_->finish_copy_log();
-    const bool pinned = config_.host_memory == backends::LinkMemory::pinned;
-    add_copy_log(result, *cell_->copy_log(),
-                 pinned ? sweep::HostMemoryClass::pinned : sweep::HostMemoryClass::pageable,
-                 cell_->pool().block_bytes);
-    result.figures.push_back({"access_copies_window_s", engine::to_seconds(window), "s", true});
   }
   void describe_memory(sweep::CellResult& result) const {
     const backends::PoolPlan& pool = cell_->pool();

@@ -93,17 +93,4 @@ void add_access_log(sweep::CellResult& result, backends::AccessLogger& logger) {
       {"access_clock_residual_s", to_seconds(log.tie().residual()), "s", true});
 }
 
-void add_copy_log(sweep::CellResult& result, const backends::CopyLog& log,
-                  sweep::HostMemoryClass memory, std::int64_t bytes) {
-  std::vector<sweep::KvCopyRow> rows;
-  for (const backends::LoggedCopy& copy : log.copies())
-    rows.push_back({copy.direction == engine::CopyDirection::store
-                        ? sweep::CopyDirection::to_host
-                        : sweep::CopyDirection::to_device,
-                    memory, static_cast<std::int32_t>(copy.block), bytes, to_seconds(copy.issued),
-                    to_seconds(copy.start), to_seconds(copy.end)});
-  result.kv_copies = sweep::to_table<sweep::KvCopyRow>(rows);
-  result.figures.push_back({"access_copies_left_out", static_cast<double>(log.left_out()), ""});
-}
-
 }  // namespace worker

@@ -4,7 +4,6 @@
 
 #include "tests/backends/access_check.hpp"
 #include "tests/gpu/backend/gpu_world.hpp"
-#include "workers/backends/cuda/cuda_copier.hpp"
 #include "workers/engine/base/clock.hpp"
 
 using namespace gpu_backend_test;
@@ -113,58 +112,4 @@ TEST_CASE("a device logs the steps, layers and heads that were asked for", "[gpu
   CHECK(serve(weights, options).accesses * heads * layers == all);
   options.access_log->steps = IndexRanges::parse("2,6-7");
   CHECK(serve(weights, options).logged_steps == std::set<std::uint64_t>{2, 6, 7});
-}
-
-TEST_CASE("every block that a device copies is logged on the cell's clock", "[gpu]") {
-  NEEDS_DEVICE;
-  using engine::CopyDirection;
-  constexpr int kPool = 16, kSlots = 8;
-  constexpr std::int64_t kBlockBytes = 256 << 10;
-  const engine::WallClock clock;
-  const backends::cuda::DeviceBuffer pool(kPool * kBlockBytes);
-  backends::HostMemory tier(
-      cuda_locker(), {.piece_bytes = std::size_t{4} << 20, .touch_threads = 2, .numa_node = -1});
-  tier.reserve(kSlots, kBlockBytes);
-  const backends::cuda::Event fence;
-  backends::CopyLog log(4);
-  log.use_clock(clock);
-  backends::cuda::CudaCopier copier(0, {pool.data(), kBlockBytes}, tier, fence,
-                                    {.debug = false, .skip_copy = {}, .log = &log});
-
-  const auto pair = [](std::uint32_t block, std::uint32_t slot) {
-    return engine::BlockCopy{engine::BlockId{block}, engine::HostSlot{slot}};
-  };
-  const std::vector<engine::BlockCopy> out = {pair(3, 0), pair(1, 1)}, in = {pair(5, 1)},
-                                       more = {pair(7, 2), pair(9, 3)};
-  std::vector<engine::CopyDone> done;
-  copier.submit(CopyDirection::store, out, clock.now());
-  while (done.empty()) copier.poll(clock.now(), done);
-  copier.submit(CopyDirection::load, in, clock.now());
-  while (done.size() < 2) copier.poll(clock.now(), done);
-  copier.submit(CopyDirection::store, more, clock.now());
-  copier.finish_log();  // and without a poll
-  copier.finish_log();
-  const engine::Nanos end = clock.now();
-  while (done.size() < 3) copier.poll(clock.now(), done);
-
-  REQUIRE(log.copies().size() == 4);
-  CHECK(log.left_out() == 1);
-  const std::vector<std::pair<CopyDirection, std::uint32_t>> wanted = {{CopyDirection::store, 3},
-                                                                       {CopyDirection::store, 1},
-                                                                       {CopyDirection::load, 5},
-                                                                       {CopyDirection::store, 7}};
-  engine::Nanos before{0};
-  for (std::size_t i = 0; i < wanted.size(); ++i) {
-    const backends::LoggedCopy& copy = log.copies()[i];
-    INFO("copy " << i << ", window " << copier.log_window().count() << " ns");
-    CHECK(copy.direction == wanted[i].first);
-    CHECK(copy.block == wanted[i].second);
-    CHECK(copy.issued >= before);
-    CHECK(copy.start + copier.log_window() >= copy.issued);
-    CHECK(copy.end > copy.start);
-    CHECK(copy.end <= end + copier.log_window());
-    before = copy.issued;
-  }
-  CHECK(log.copies()[0].start == log.copies()[1].start);  // one batch
-  CHECK(log.copies()[0].end == log.copies()[1].end);
 }

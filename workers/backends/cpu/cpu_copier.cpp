@@ -39,7 +39,6 @@ engine::CopyId CpuCopier::submit(engine::CopyDirection direction,
   batch.direction = direction;
   batch.copies.assign(copies.begin(), copies.end());
   copy_late(direction);
-  if (options_.log) batch.issued = options_.log->now();
   if (options_.checksums) expect_checksums(batch);
   const engine::CopyId id = batch.id;
   {
@@ -185,11 +184,8 @@ void CpuCopier::copy(Batch& batch, std::size_t at) const {
   std::byte* const on_host = host_.block(index(slot)).data();
   const bool store = batch.direction == engine::CopyDirection::store;
   if (options_.checksums && !store) expect_poison(batch, at);
-  const engine::Nanos start = options_.log ? options_.log->now() : engine::Nanos{0};
   kernels::reference::copy_block(store ? on_host : on_device, store ? on_device : on_host,
                                  device_.block_bytes());
-  if (options_.log)
-    options_.log->add({batch.direction, index(block), batch.issued, start, options_.log->now()});
 }
 
 void CpuCopier::complete(Queue& from) {

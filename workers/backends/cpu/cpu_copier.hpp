@@ -10,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "workers/backends/copy_log.hpp"
 #include "workers/backends/cpu/kv_arena.hpp"
 #include "workers/backends/errors.hpp"
 #include "workers/engine/step/block_copier.hpp"
@@ -31,8 +30,6 @@ struct CopierOptions {
   bool checksums = false;
   /// Called on the copying thread when a batch starts; may be empty.
   std::function<CopyFault(engine::CopyId)> fault;
-  /// Borrowed; null: copies are not logged.
-  CopyLog* log = nullptr;
 };
 
 /// Copies blocks between the arena of a CpuBackend and one that serves as host slots, on its own
@@ -63,7 +60,6 @@ class CpuCopier final : public engine::BlockCopier {
     engine::CopyId id;
     engine::CopyDirection direction;
     std::vector<engine::BlockCopy> copies;
-    engine::Nanos issued{0};                     // on the log's clock
     std::vector<std::uint64_t> expected, found;  // checksums by copy, if any
     std::uint64_t poison = 0;                    // checksum of a load's blocks before the copy
     std::optional<CorruptBlock> overwritten;     // the first block that had another one

@@ -4,7 +4,6 @@
 #include <optional>
 
 #include "workers/backends/access_log.hpp"
-#include "workers/backends/copy_log.hpp"
 #include "workers/backends/cuda/device/host_memory.hpp"
 #include "workers/backends/cuda/device/pool_plan.hpp"
 #include "workers/engine/step/backend.hpp"
@@ -62,11 +61,6 @@ class CudaCell {
   virtual const StepCost& steps() const = 0;
   /// Null without an access log.
   virtual AccessLogger* access_log() = 0;
-  /// Copies to and from the host tier. Null without an access log or a tier.
-  virtual CopyLog* copy_log() = 0;
-  /// Waits for copies in flight, so that the log holds them too. Returns the window of its times,
-  /// which are accurate to half of it.
-  virtual engine::Nanos finish_copy_log() = 0;
 };
 
 }  // namespace backends

@@ -26,7 +26,6 @@ CudaCopier::CudaCopier(int device, const BlockArena& arena, HostMemory& tier, co
       lanes_{Lane(Stream::Priority::low), Lane(Stream::Priority::high)},
       stored_(options_.debug ? static_cast<std::size_t>(tier.slots()) : 0) {
   static_assert(static_cast<int>(CopyDirection::store) == 0, "lanes_ is in the enum's order");
-  if (options_.log) clock_.emplace([log = options_.log] { return log->now(); });
 }
 
 CudaCopier::~CudaCopier() {
@@ -42,7 +41,6 @@ engine::CopyId CudaCopier::submit(CopyDirection direction, std::span<const Block
   const ProfilerRange range(
       direction == CopyDirection::store ? ProfilerName::save : ProfilerName::restore,
       submitted_ + 1);
-  const engine::Nanos issued = options_.log ? options_.log->now() : engine::Nanos{0};
   check(cudaSetDevice(device_), "choosing the device");
   int slots = 0;
   for (const BlockCopy& copy : copies)
@@ -56,7 +54,6 @@ engine::CopyId CudaCopier::submit(CopyDirection direction, std::span<const Block
   }
   batch.id = engine::CopyId{++submitted_};
   batch.bytes = static_cast<std::int64_t>(copies.size()) * arena_.block_bytes;
-  if (options_.log) note_for_log(batch, copies, issued);
   const bool skip = options_.skip_copy && !copies.empty() && options_.skip_copy(batch.id);
   list_copies(direction, skip ? copies.subspan(1) : copies);
   order_after(way.stream, fence_);
@@ -158,32 +155,6 @@ void CudaCopier::compare(CopyDirection direction, const Batch& batch) {
   }
 }
 
-void CudaCopier::note_for_log(Batch& batch, std::span<const BlockCopy> copies,
-                              engine::Nanos issued) {
-  batch.note.issued = issued;
-  batch.note.reference = clock_->reference();
-  for (const BlockCopy& copy : copies) batch.note.blocks.push_back(index(copy.block));
-}
-
-void CudaCopier::log(CopyDirection direction, Batch& batch) {
-  if (batch.note.blocks.empty()) return;
-  const EventClock::Reference& reference = *batch.note.reference;
-  const engine::Nanos start = EventClock::time_of(reference, batch.start);
-  const engine::Nanos end = EventClock::time_of(reference, batch.end);
-  for (const std::uint32_t block : batch.note.blocks)
-    options_.log->add({direction, block, batch.note.issued, start, end});
-  batch.note.blocks.clear();
-}
-
-void CudaCopier::finish_log() {
-  for (const CopyDirection direction : {CopyDirection::store, CopyDirection::load}) {
-    for (Batch& batch : lane(direction).batches) {
-      batch.end.synchronize();
-      log(direction, batch);
-    }
-  }
-}
-
 void CudaCopier::poll(engine::Nanos, std::vector<engine::CopyDone>& done) {
   for (const CopyDirection direction : {CopyDirection::store, CopyDirection::load}) {
     Lane& way = lane(direction);
@@ -191,7 +162,6 @@ void CudaCopier::poll(engine::Nanos, std::vector<engine::CopyDone>& done) {
       Batch batch = std::move(way.batches.front());
       way.batches.pop_front();
       if (options_.debug) compare(direction, batch);
-      log(direction, batch);
       const double busy = Event::seconds_between(batch.start, batch.end);
       way.traffic.bytes += batch.bytes;
       way.traffic.busy_seconds += busy;

@@ -3,13 +3,10 @@
 #include <cstdint>
 #include <deque>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <vector>
 
-#include "workers/backends/copy_log.hpp"
 #include "workers/backends/cuda/cuda_cell.hpp"
-#include "workers/backends/cuda/device/event_clock.hpp"
 #include "workers/backends/cuda/device/handles.hpp"
 #include "workers/backends/cuda/device/host_memory.hpp"
 #include "workers/engine/step/block_copier.hpp"
@@ -34,9 +31,6 @@ class CudaCopier final : public engine::BlockCopier {
     /// Poisons blocks before they are loaded, and compares checksums of loaded and stored data.
     bool debug = false;
     std::function<bool(engine::CopyId)> skip_copy;  // as in CudaCellOptions; may be empty
-    /// Borrowed; null: copies are not logged. All blocks of a batch have the batch's start and end,
-    /// because the device copies them in any order and concurrently.
-    CopyLog* log = nullptr;
   };
   /// `fence` is reached when the last executed step has completed. All are borrowed. submit() waits
   /// for slots of its batch that are not ready.
@@ -51,11 +45,6 @@ class CudaCopier final : public engine::BlockCopier {
   void poll(engine::Nanos now, std::vector<engine::CopyDone>& done) override;
   std::optional<engine::Nanos> next_completion() const override { return std::nullopt; }
   void wait() override;
-
-  /// Waits for copies in flight and logs them; poll() still reports them.
-  void finish_log();
-  /// Logged times are accurate to half of this in either direction.
-  engine::Nanos log_window() const { return clock_ ? clock_->largest_window() : engine::Nanos{0}; }
 
   /// Totals since construction, by direction.
   struct Traffic {
@@ -76,18 +65,11 @@ class CudaCopier final : public engine::BlockCopier {
                                                    slots.size() * sizeof(std::uint64_t));
     }
   };
-  /// The batch as the log needs it until it completes.
-  struct LogNote {
-    std::vector<std::uint32_t> blocks;  // empty once logged
-    engine::Nanos issued{0};
-    std::shared_ptr<const EventClock::Reference> reference;
-  };
   struct Batch {
     engine::CopyId id{};
     std::int64_t bytes = 0;
     Event start, end;
     Checks checks;
-    LogNote note;
   };
   struct Lane {
     explicit Lane(Stream::Priority priority) : stream(priority) {}
@@ -105,15 +87,12 @@ class CudaCopier final : public engine::BlockCopier {
   void enqueue_poison(const Batch& batch, const Stream& stream);
   void enqueue_checksums(Batch& batch, const Stream& stream);
   void compare(engine::CopyDirection direction, const Batch& batch);
-  void note_for_log(Batch& batch, std::span<const engine::BlockCopy> copies, engine::Nanos issued);
-  void log(engine::CopyDirection direction, Batch& batch);
 
   int device_;
   BlockArena arena_;
   HostMemory& tier_;
   const Event& fence_;
   Options options_;
-  std::optional<EventClock> clock_;  // of the log
   std::array<Lane, 2> lanes_;
   std::uint64_t submitted_ = 0;
   std::vector<void*> to_;              // for the batch being submitted

@@ -54,13 +54,10 @@ class Cell final : public CudaCell {
     backend_.start_access_log(pool_.num_blocks);
     backend_.record_graphs();
     if (tier_ == nullptr) return;
-    if (options.access_log) copies_.emplace(options.access_log->max_records);
     tier_->reserve(options.host_slots, static_cast<std::size_t>(backend_.block_bytes()));
     copier_.emplace(device, BlockArena{backend_.arena(), backend_.block_bytes()}, *tier_,
                     backend_.fence(),
-                    CudaCopier::Options{.debug = options.debug,
-                                        .skip_copy = options.skip_copy,
-                                        .log = copies_ ? &*copies_ : nullptr});
+                    CudaCopier::Options{options.debug, options.skip_copy});
   }
 
   engine::Backend& backend() override { return backend_; }
@@ -70,19 +67,12 @@ class Cell final : public CudaCell {
   std::int64_t activation_bytes() const override { return backend_.activation_bytes(); }
   const StepCost& steps() const override { return backend_.all_steps(); }
   AccessLogger* access_log() override { return backend_.access_log(); }
-  CopyLog* copy_log() override { return copies_ ? &*copies_ : nullptr; }
-  engine::Nanos finish_copy_log() override {
-    if (!copies_) return engine::Nanos{0};
-    copier_->finish_log();
-    return copier_->log_window();
-  }
 
  private:
   CudaCellOptions options_;
   HostMemory* tier_;
   GpuBackend backend_;
   PoolPlan pool_;
-  std::optional<CopyLog> copies_;
   std::optional<CudaCopier> copier_;  // declared after the pool that it copies from
 };
 
