@@ -75,17 +75,6 @@ TEST_CASE("prefill's share of a mixed step is its duration less that of as many 
   CHECK(cell.figure("forwards") == 8);
 }
 
-TEST_CASE("the variation of a phase is that of steps with this phase alone") {
-  HandMade cell;
-  cell.decode(1, 4);
-  cell.decode(3, 4);
-  cell.mixed(50, 100, 4);
-  cell.prefill(2, 10).stall_s = 1;  // waits are not part of the forward pass
-  cell.prefill(1, 10);
-  CHECK(cell.figure("cv_decode") == Approx(0.5));
-  CHECK(cell.figure("cv_prefill") == Approx(0));
-}
-
 TEST_CASE("resuming costs stalls for swaps and repeated prefill, counted once per step") {
   HandMade cell;
   cell.decode(0.010, 2);

@@ -119,8 +119,7 @@ const std::vector<Key> kPolicyRows = {
      in_pins<&Pins::release_on_handoff>},
     {"policy.pin_share", Real{0, 1}, neutral(1), kWhereKept,
      "Share of the pool that pins may hold together. Of a turn that would exceed it the first "
-     "blocks are pinned, as far as there is room; below 1 the figures pins_accepted, "
-     "pins_clipped and pins_refused say how often.",
+     "blocks are pinned, as far as there is room.",
      in_pins<&Pins::most_of_pool>},
     words_for<&C::policy, &P::pins, &Pins::pressure_victim>(
         "policy.pressure_victim", value("latest_job"), kWhereKept,

@@ -327,8 +327,6 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   auto figures = figures_of(result, {engine_config.kv.block_size, config.bytes_per_block});
   result.figures.insert(result.figures.begin(), figures.begin(), figures.end());
   if (!policy.plugin.path.empty()) add_cost_of(plugin_use, result);
-  if (policy.pins.most_of_pool < 1)
-    for (sweep::Figure& figure : pin_outcomes(result.kv_events)) result.figures.push_back(figure);
   result.notes.push_back({"block_size", std::to_string(engine_config.kv.block_size)});
   if (!config.changed_pool.empty()) result.notes.push_back({"pool", config.changed_pool});
   add_origin(load, result);

@@ -54,11 +54,10 @@ class Turns {
 
 /// Figures that follow from logged steps: blocks in use and waits for copies are not known.
 constexpr std::string_view kOfSteps[] = {
-    "queue_mean_s",    "queue_p50_s",     "queue_p99_s",     "queue_max_s",   "admission_mean_s",
-    "admission_p50_s", "admission_p99_s", "admission_max_s", "steps",         "step_mean_s",
-    "computed_tok",    "forwards",        "prefill_tok_s",   "decode_tok_s",  "cv_prefill",
-    "cv_decode",       "load_stall_s",    "kv_late_p50_s",   "kv_late_p99_s", "h2d_bytes",
-    "d2h_bytes",       "evictions"};
+    "queue_mean_s",    "queue_p50_s",     "queue_p99_s",     "queue_max_s",  "admission_mean_s",
+    "admission_p50_s", "admission_p99_s", "admission_max_s", "steps",        "computed_tok",
+    "forwards",        "prefill_tok_s",   "decode_tok_s",    "load_stall_s", "kv_late_p99_s",
+    "h2d_bytes",       "d2h_bytes",       "evictions"};
 
 sweep::SchedKind recorded(server::Taken taken) {
   if (taken == server::Taken::fresh) return sweep::SchedKind::fresh;

@@ -4,7 +4,6 @@
 #include <cmath>
 #include <functional>
 #include <map>
-#include <set>
 #include <string>
 
 #include "sweeps/tables/schema.hpp"
@@ -14,15 +13,6 @@ namespace worker {
 namespace {
 
 using sweep::ForwardKind;
-
-double variation(const std::vector<double>& values) {
-  if (values.size() < 2) return sweep::kNotObserved;
-  const auto count = static_cast<double>(values.size());
-  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / count;
-  double squares = 0;
-  for (const double value : values) squares += (value - mean) * (value - mean);
-  return mean > 0 ? std::sqrt(squares / count) / mean : sweep::kNotObserved;
-}
 
 /// Duration of a decode batch by its size.
 class DecodeTimes {
@@ -113,8 +103,6 @@ void add_work(Figures& figures, const sweep::CellResult& tables) {
   figures.add("steps", static_cast<double>(steps.rows()), "");
   const auto& running = steps.values<std::int32_t>("n_running");
   figures.add("running_peak", running.empty() ? 0 : *std::ranges::max_element(running), "");
-  figures.add("step_mean_s", ratio(sum<double>(steps, "dur_s"), static_cast<double>(steps.rows())),
-              "s");
   figures.add("computed_tok", sum<std::int32_t>(steps, "n_tok"), "tok");
   figures.add_throughput(tables);
 }
@@ -125,8 +113,6 @@ void add_forwards(Figures& figures, const sweep::Table& steps, const ForwardTime
               rate(sum<std::int32_t>(steps, "n_prefill_tok"), times.sum_prefill_s()), "tok/s");
   figures.add("decode_tok_s", rate(sum<std::int32_t>(steps, "n_decode"), times.sum_decode_s()),
               "tok/s");
-  figures.add("cv_prefill", times.cv_prefill(), "");
-  figures.add("cv_decode", times.cv_decode(), "");
 }
 
 /// For each returning turn of which it is known: how long it waited for its KV to load, or
@@ -146,19 +132,15 @@ void add_cache(Figures& figures, const sweep::Table& turns) {
   const double prompt = sum<std::int32_t>(turns, "prompt_tok");
   const double on_gpu = sum<std::int32_t>(turns, "cached_gpu_tok");
   const double on_host = sum<std::int32_t>(turns, "cached_host_tok");
-  const double on_disk = sum<std::int32_t>(turns, "cached_disk_tok");
   figures.add("prefix_hit_rate", ratio(on_gpu, prompt), "");
   figures.add("host_hit_rate", ratio(on_host, prompt), "");
   figures.add("gpu_hit_tok", on_gpu, "tok");
   figures.add("host_hit_tok", on_host, "tok");
-  figures.add("disk_hit_rate", ratio(on_disk, prompt), "");
-  figures.add("disk_hit_tok", on_disk, "tok");
+  figures.add("disk_hit_tok", sum<std::int32_t>(turns, "cached_disk_tok"), "tok");
   figures.add("recomputed_tok", sum<std::int32_t>(turns, "recomputed_tok"), "tok");
   figures.add("preemptions", sum<std::int32_t>(turns, "preemptions"), "");
   figures.add("load_stall_s", sum<double>(turns, "load_stall_s"), "s");
-  const workload::Distribution late = workload::distribution_of(kv_late_s(turns));
-  figures.add("kv_late_p50_s", late.p50, "s");
-  figures.add("kv_late_p99_s", late.p99, "s");
+  figures.add("kv_late_p99_s", workload::distribution_of(kv_late_s(turns)).p99, "s");
 }
 
 /// Marks the row of this value in a sorted column of /steps.
@@ -283,20 +265,13 @@ ForwardTimes::ForwardTimes(const sweep::Table& steps) {
   const auto &duration = steps.values<double>("dur_s"), &stall = steps.values<double>("stall_s");
   const auto& kinds = steps.values<std::int8_t>("forward");
   const auto& batch = steps.values<std::int32_t>("n_decode");
-  std::vector<double> prefills, decodes;
   DecodeTimes alone;
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const auto kind = static_cast<ForwardKind>(kinds[i]);
-    const double forward = duration[i] - stall[i];
     count_ += kind == ForwardKind::none ? 0 : 1;
-    if (kind == ForwardKind::prefill) prefills.push_back(forward);
-    if (kind != ForwardKind::decode) continue;
-    decodes.push_back(forward);
-    alone.add(batch[i], forward);
+    if (kind == ForwardKind::decode) alone.add(batch[i], duration[i] - stall[i]);
   }
   alone.close();
-  cv_prefill_ = variation(prefills);
-  cv_decode_ = variation(decodes);
   prefill_s_.resize(kinds.size());
   for (std::size_t i = 0; i < kinds.size(); ++i) {
     const auto kind = static_cast<ForwardKind>(kinds[i]);
@@ -358,26 +333,6 @@ std::vector<sweep::Figure> figures_of(const sweep::CellResult& tables, const Blo
   add_copies(figures, tables, times, block);
   add_memory(figures, tables, block);
   return figures.take();
-}
-
-std::vector<sweep::Figure> pin_outcomes(const sweep::Table& kv_events) {
-  const auto &kinds = kv_events.values<std::int8_t>("kind"),
-             &reasons = kv_events.values<std::int8_t>("reason");
-  const auto &jobs = kv_events.values<std::int32_t>("job"),
-             &turns = kv_events.values<std::int32_t>("turn");
-  std::set<std::pair<std::int32_t, std::int32_t>> pinned;
-  double clipped = 0, refused = 0;
-  for (std::size_t i = 0; i < kinds.size(); ++i) {
-    const std::pair turn{jobs[i], turns[i]};
-    const auto kind = static_cast<sweep::KvEventKind>(kinds[i]);
-    if (kind == sweep::KvEventKind::pin) pinned.insert(turn);
-    if (kind == sweep::KvEventKind::keep_declined &&
-        static_cast<sweep::KvReason>(reasons[i]) == sweep::KvReason::no_room)
-      ++(pinned.contains(turn) ? clipped : refused);
-  }
-  return {{"pins_accepted", static_cast<double>(pinned.size()) - clipped, ""},
-          {"pins_clipped", clipped, ""},
-          {"pins_refused", refused, ""}};
 }
 
 }  // namespace worker

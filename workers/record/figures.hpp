@@ -19,16 +19,11 @@ class ForwardTimes {
   const std::vector<double>& prefill_s() const { return prefill_s_; }
   double sum_prefill_s() const { return sum_prefill_s_; }
   double sum_decode_s() const { return sum_decode_s_; }
-  /// Coefficient of variation (standard deviation over mean) of the steps that only prefill, or
-  /// only decode; NaN with fewer than two.
-  double cv_prefill() const { return cv_prefill_; }
-  double cv_decode() const { return cv_decode_; }
   int count() const { return count_; }  // forward passes
 
  private:
   std::vector<double> prefill_s_;
   double sum_prefill_s_ = 0, sum_decode_s_ = 0;
-  double cv_prefill_, cv_decode_;
   int count_ = 0;
 };
 
@@ -70,10 +65,5 @@ struct BlockSize {
 /// The summary figures of a cell from its tables: job completion times, latencies, throughput,
 /// cache, preemption, copies. docs/archive.md defines them.
 std::vector<sweep::Figure> figures_of(const sweep::CellResult& tables, const BlockSize& block);
-
-/// Turns of which a policy wanted to pin the KV, where pins have a share of the pool: how many were
-/// pinned whole (pins_accepted), in part (pins_clipped) and not at all (pins_refused), by the
-/// events.
-std::vector<sweep::Figure> pin_outcomes(const sweep::Table& kv_events);
 
 }  // namespace worker
