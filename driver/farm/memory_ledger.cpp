@@ -1,17 +1,8 @@
 #include "driver/farm/memory_ledger.hpp"
 
 #include <algorithm>
-#include <functional>
 
 namespace driver {
-
-double most_at_once_gib(std::vector<double> cells_gib, double node_gib) {
-  std::sort(cells_gib.begin(), cells_gib.end(), std::greater<>());
-  double used = 0;
-  for (const double gib : cells_gib)
-    if (used + gib <= node_gib) used += gib;
-  return used;
-}
 
 void MemoryLedger::add_node(const std::string& node, double capacity_gib) {
   const auto [at, added] = nodes_.try_emplace(node, Node{capacity_gib, {}, {}});

@@ -6,10 +6,6 @@
 
 namespace driver {
 
-/// The most host memory that cells of these sizes use on one node at once, if the largest start
-/// first and every cell starts that fits beside those.
-double most_at_once_gib(std::vector<double> cells_gib, double node_gib);
-
 /// Host memory that a cell needs.
 struct MemoryNeed {
   int cell;

@@ -13,8 +13,4 @@ void poison_blocks(void* arena, std::int64_t block_bytes, const std::int32_t* bl
 void checksum_blocks(const void* arena, std::int64_t block_bytes, const std::int32_t* blocks,
                      int count, std::uint64_t* sums, cudaStream_t stream);
 
-/// Reads `bytes` (a multiple of 16) of device memory and discards them; `sink` is one unsigned on
-/// the device. For measurements.
-void read_memory(const void* from, std::size_t bytes, unsigned* sink, cudaStream_t stream);
-
 }  // namespace kernels::gpu

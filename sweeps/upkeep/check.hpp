@@ -32,10 +32,6 @@ struct ArchiveComparison {
 /// Throws ArchiveError when one cannot be read.
 ArchiveComparison compare_archives(const std::string& a, const std::string& b,
                                    Compared what = Compared::results);
-inline std::vector<std::string> archive_differences(const std::string& a, const std::string& b,
-                                                    Compared what = Compared::results) {
-  return compare_archives(a, b, what).differences;
-}
 
 /// Writes the cells of two archives of the same sweep file to `target`, which must not exist. The
 /// order of the two does not matter. Of two outcomes of a cell the better one is kept: ok, then any

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "kernels/blocks/blocks.hpp"
 #include "kernels/layers/layers.hpp"
+#include "tests/bench/read_memory.hpp"
 #include "workers/backends/cuda/device/handles.hpp"
 #include "workers/backends/cuda/forward/gemm.hpp"
 

@@ -3,6 +3,7 @@
 
 #include "tests/engine/naive_model.hpp"
 #include "tests/engine/support/fuzz_driver.hpp"
+#include "tests/engine/support/num_contents.hpp"
 #include "tests/engine/support/seeds.hpp"
 #include "tests/support/catch.hpp"
 
@@ -36,7 +37,7 @@ class StepRecord {
   const naive::Step& after_apply() {
     for (const auto* r : world_.finished_requests) step_.finished.push_back(number(r));
     step_.free_list_after = world_.free_list();
-    step_.distinct_contents = world_.kv.prefix_cache().num_contents();
+    step_.distinct_contents = support::num_contents(world_.kv.prefix_cache());
     return step_;
   }
 
@@ -180,7 +181,7 @@ TEST_CASE("the random workloads reach every rule", "[fuzz]") {
       several_preempted += world.plan().preempted.size() > 1;
       evicted += !world.kv.evictions().empty();
       const engine::PrefixCache& cache = world.kv.prefix_cache();
-      duplicates += cache.num_blocks() > cache.num_contents();
+      duplicates += cache.num_blocks() > support::num_contents(cache);
       for (const auto& share : world.plan().scheduled)
         resumed_with_hits += share.kind == engine::SchedKind::resumed && share.computed_before > 0;
     };

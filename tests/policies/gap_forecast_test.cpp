@@ -48,7 +48,7 @@ TEST_CASE("a quantile is the time within which that share of calls returns", "[g
 }
 
 TEST_CASE("a forecast of one value knows it exactly", "[gap_forecast]") {
-  const auto sure = GapForecast::certain(1500ms, Evidence::told);
+  const auto sure = GapForecast::around(1500ms, 0, Evidence::told);
   CHECK(sure.expected() == 1500ms);
   CHECK(sure.probability_within(1500ms) == 1);
   CHECK(sure.probability_within(1499ms) == 0);

@@ -54,7 +54,7 @@ struct RuleWorld {
   std::unique_ptr<policies::TtlRule> rule;
 };
 
-const GapForecast kHalfSecond = GapForecast::certain(500ms, Evidence::tool);
+const GapForecast kHalfSecond = GapForecast::around(500ms, 0, Evidence::tool);
 
 }  // namespace
 

@@ -3,7 +3,6 @@
 #include "tests/support/catch.hpp"
 
 using driver::MemoryLedger;
-using driver::most_at_once_gib;
 
 namespace {
 MemoryLedger node_of(double gib) {
@@ -100,11 +99,4 @@ TEST_CASE("a worker may keep memory if the largest cell still fits on any other 
   CHECK_FALSE(ledger.may_keep("n", 2, 11, 60));
   ledger.charge("n", 2, {11, 50});  // freed when its cell is done, so it does not count
   CHECK(ledger.may_keep("n", 3, 10, 60));
-}
-
-TEST_CASE("the peak memory use of a node is that of its largest cells which fit together") {
-  CHECK(most_at_once_gib({}, 200) == 0);
-  CHECK(most_at_once_gib({128, 128}, 200) == 128);
-  CHECK(most_at_once_gib({40, 128, 128, 20}, 200) == 188);
-  CHECK(most_at_once_gib({300, 64}, 200) == 64);
 }

@@ -1,6 +1,7 @@
 #include "workers/engine/cache/kv_cache.hpp"
 
 #include "tests/engine/support/kv_world.hpp"
+#include "tests/engine/support/num_contents.hpp"
 #include "tests/support/catch.hpp"
 
 using namespace support;
@@ -130,7 +131,7 @@ TEST_CASE("a sequence that is fully cached computes its last block again", "[P5]
   REQUIRE(world.admit(r1, 16));
   CHECK(table(r1) == Ids{1, 2, 4});
   CHECK((world.hashed(3) && world.hashed(4)));
-  CHECK(world.kv.prefix_cache().num_contents() == 3);
+  CHECK(support::num_contents(world.kv.prefix_cache()) == 3);
   auto& longer = world.sequence(tokens(49));
   CHECK(world.hits(longer) == Ids{1, 2, 3});  // the older of the two
 }

@@ -4,6 +4,7 @@
 
 #include "tests/engine/replay/replay.hpp"
 #include "tests/engine/replay/script.hpp"
+#include "tests/engine/support/num_contents.hpp"
 
 namespace worker {
 namespace {
@@ -126,7 +127,7 @@ class AsyncReplay {
     record["free_blocks"] = script_.kv.num_free();
     record["kv_usage"] = script_.kv_usage();
     record["evicted"] = script_.evicted();
-    record["cached_hashes_scheduled"] = script_.kv.prefix_cache().num_contents();
+    record["cached_hashes_scheduled"] = support::num_contents(script_.kv.prefix_cache());
   }
 
   std::size_t late_blocks() const {
@@ -167,7 +168,7 @@ class AsyncReplay {
     record["placeholders_after"] = in_flight();
     record["free_blocks_after"] = script_.kv.num_free();
     record["free_queue_head"] = script_.free_queue(8);
-    record["cached_hashes"] = script_.kv.prefix_cache().num_contents();
+    record["cached_hashes"] = support::num_contents(script_.kv.prefix_cache());
   }
 
   Script script_;
@@ -222,7 +223,7 @@ ordered_json line(Script& script, engine::StepPlan& plan, int step) {
   record["finished"] = script.names(finished);
   record["free_blocks_after"] = script.kv.num_free();
   record["free_queue_head"] = script.free_queue(8);
-  record["cached_hashes"] = script.kv.prefix_cache().num_contents();
+  record["cached_hashes"] = support::num_contents(script.kv.prefix_cache());
   return record;
 }
 

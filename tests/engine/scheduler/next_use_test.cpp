@@ -1,5 +1,6 @@
 #include <map>
 
+#include "tests/engine/support/num_contents.hpp"
 #include "tests/engine/support/scheduler_world.hpp"
 #include "tests/support/catch.hpp"
 
@@ -151,5 +152,5 @@ TEST_CASE("lru takes no notice of when jobs return", "[eviction]") {
   world.add("c", {.prompt = tokens(23, 3), .outputs = {1}, .job = 2});
   world.run_until_idle();
   CHECK(world.free_list().size() == 12);
-  CHECK(world.kv.prefix_cache().num_contents() == 2 + 4 + 5);
+  CHECK(support::num_contents(world.kv.prefix_cache()) == 2 + 4 + 5);
 }

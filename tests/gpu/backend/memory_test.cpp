@@ -162,14 +162,14 @@ TEST_CASE("host memory is locked in the background, grows from cell to cell and 
   {
     const auto cell = world.device->make_cell(options);
     cell->host_memory()->wait_ready();
-    CHECK(cell->host_memory()->ready_slots() == 5000);
+    CHECK(cell->host_memory()->locked_bytes() == cell->host_memory()->bytes());
     const auto slot = cell->host_memory()->slot(engine::HostSlot{4999});
     cudaPointerAttributes attributes{};
     backends::cuda::check(cudaPointerGetAttributes(&attributes, slot), "asking about a slot");
     CHECK(attributes.type == cudaMemoryTypeHost);
   }
   const auto cell = world.device->make_cell(options);
-  CHECK(cell->host_memory()->ready_slots() == 5000);  // at once
+  CHECK(cell->host_memory()->locked_bytes() == cell->host_memory()->bytes());  // at once
 }
 
 TEST_CASE("block sizes and heads that the kernels do not know are refused") {

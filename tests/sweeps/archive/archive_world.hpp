@@ -8,6 +8,7 @@
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/commits/archive.hpp"
 #include "sweeps/hdf5/h5.hpp"
+#include "sweeps/upkeep/check.hpp"
 #include "tests/support/shared.hpp"
 
 /// Cells with results that follow from their number, and an archive of them in a folder of its own.
@@ -48,6 +49,11 @@ class ArchiveWorld {
   int steps_per_cell_;
   std::unique_ptr<sweep::Archive> archive_;
 };
+
+inline std::vector<std::string> archive_differences(
+    const std::string& a, const std::string& b, sweep::Compared what = sweep::Compared::results) {
+  return sweep::compare_archives(a, b, what).differences;
+}
 
 /// Calls `before(operation)` ahead of every change, and does not wait for the disk.
 class WatchedFiles : public sweep::FileOps {

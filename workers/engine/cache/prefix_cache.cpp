@@ -127,11 +127,4 @@ bool PrefixCache::finds(BlockId block) const {
   return at == block;
 }
 
-int PrefixCache::num_contents() const {
-  int count = 0;
-  for (std::uint32_t b = 1; b < contents_.size(); ++b)
-    count += contains(BlockId{b}) && find(contents_[b]) == BlockId{b} ? 1 : 0;
-  return count;
-}
-
 }  // namespace engine

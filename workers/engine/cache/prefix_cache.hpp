@@ -61,8 +61,6 @@ class PrefixCache {
   /// Whether the block, which is registered, is among those found by its content. For checks.
   bool finds(BlockId block) const;
   int num_blocks() const { return num_blocks_; }
-  /// Number of different contents that blocks hold. O(pool).
-  int num_contents() const;
 
  private:
   void number_new(std::vector<ContentId>& contents, std::span<const BlockHash> hashes,

@@ -25,10 +25,6 @@ double normal_quantile(double p) {
 
 }  // namespace
 
-GapForecast GapForecast::certain(Nanos duration, Evidence evidence) {
-  return around(duration, 0, evidence);
-}
-
 GapForecast GapForecast::around(Nanos duration, double log_sigma, Evidence evidence) {
   const double seconds = engine::to_seconds(duration);
   return {Lognormal{std::log(seconds), log_sigma}, seconds, evidence};

@@ -18,9 +18,8 @@ enum class Evidence : std::uint8_t {
 /// The predicted duration of a tool: a distribution of durations above zero.
 class GapForecast {
  public:
-  /// All of the probability at `duration`.
-  static GapForecast certain(engine::Nanos duration, Evidence evidence);
-  /// A lognormal distribution with this median. expected() is the median itself.
+  /// A lognormal distribution with this median; without a spread, all of the probability at it.
+  /// expected() is the median itself.
   static GapForecast around(engine::Nanos duration, double log_sigma, Evidence evidence);
   /// ln(seconds) is normal.
   static GapForecast lognormal(double log_mean, double log_sigma, Evidence evidence);

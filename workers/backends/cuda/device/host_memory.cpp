@@ -110,12 +110,6 @@ void HostMemory::reserve(int slots, std::size_t slot_bytes) {
   changed_.notify_all();
 }
 
-int HostMemory::ready_slots() {
-  rethrow_failure();
-  const std::int64_t ready = std::int64_t{pieces_ready_.load()} * slots_per_piece_;
-  return static_cast<int>(std::min<std::int64_t>(slots_, ready));
-}
-
 bool HostMemory::failed() {
   const std::lock_guard lock(mutex_);
   return failure_ != nullptr;

@@ -50,11 +50,8 @@ class HostMemory {
   int slots() const { return slots_; }
   std::size_t slot_bytes() const { return slot_bytes_; }
   bool asynchronous() const { return locker_->asynchronous(); }
-  /// Number n of slots [0, n) that are ready. Rethrows the error that stopped the background
-  /// thread.
-  int ready_slots();
-  /// True when the background thread has stopped on an error, which ready_slots() rethrows: no more
-  /// slots become ready.
+  /// True when the background thread has stopped on an error, which reserve() and the waits
+  /// rethrow: no more slots become ready.
   bool failed();
   /// Waits until all reserved slots are ready; returns false when `stop` is requested first.
   bool wait_ready(std::stop_token stop = {});

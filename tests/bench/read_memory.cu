@@ -1,6 +1,7 @@
 // Reads device memory and discards it: the reference rate for memory-bound kernels. Every thread
 // has eight reads of 16 bytes in flight.
-#include "kernels/blocks/blocks.hpp"
+#include "tests/bench/read_memory.hpp"
+
 #include "kernels/device/launch.cuh"
 
 namespace kernels::gpu {
