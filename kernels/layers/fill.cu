@@ -14,8 +14,8 @@ __global__ void fill_random_kernel(FillRandom op) {
   const std::int64_t stride = std::int64_t{gridDim.x} * kThreads;
   for (std::int64_t i = std::int64_t{blockIdx.x} * kThreads + threadIdx.x; i < op.elements;
        i += stride) {
-    const float x = random_weight(op.seed, op.parameter, static_cast<std::uint64_t>(i),
-                                  op.amplitude, op.distribution);
+    const float x =
+        random_weight(op.seed, op.parameter, static_cast<std::uint64_t>(i), op.amplitude);
     static_cast<T*>(op.out)[i] = from_float<T>(x);
   }
 }

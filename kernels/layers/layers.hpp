@@ -1,6 +1,5 @@
 #pragma once
 #include "kernels/device/types.hpp"
-#include "kernels/random_weight.hpp"
 
 /// All operations of a layer except attention and matrix products. The residual stream is float32,
 /// which costs a few percent of a small kernel's bytes and keeps the sum of all layers exact to
@@ -143,7 +142,7 @@ struct Argmax {
 std::size_t argmax_workspace_bytes(int rows);
 void argmax(const Argmax& op, cudaStream_t stream);
 
-/// out[i] = random_weight(seed, parameter, i, amplitude, distribution), rounded to nearest even:
+/// out[i] = random_weight(seed, parameter, i, amplitude), rounded to nearest even:
 /// the values that model::random_weights() gives on the host.
 struct FillRandom {
   Type type = Type::bf16;
@@ -151,7 +150,6 @@ struct FillRandom {
   std::uint64_t seed = 0;
   std::uint32_t parameter = 0;
   float amplitude = 0;
-  Distribution distribution = Distribution::uniform;
   void* out = nullptr;  // [elements] of type
 };
 void fill_random(const FillRandom& op, cudaStream_t stream);

@@ -1,6 +1,5 @@
 #include <cmath>
 #include <cstring>
-#include <set>
 
 #include "kernels/random_weight.hpp"
 #include "tests/model/reference.hpp"
@@ -69,47 +68,6 @@ TEST_CASE("an element depends on seed, parameter and position alone, by the shar
     }
     CHECK(wrong == 0);
   }
-}
-
-TEST_CASE("distributions of equal variance differ in their tails, and zeros are zeros") {
-  const model::ModelConfig config = shipped("tiny-llama-3");
-  const model::WeightLayout layout = model::weight_layout(config, DType::f32);
-  const Parameter& head = layout.parameters[static_cast<std::size_t>(layout.head)];
-  struct Moments {
-    double second = 0, fourth = 0;
-  };
-  const auto moments = [&](const char* name) {
-    const auto source = model::random_weights(config, 1, model::distribution_named(name));
-    Moments found;
-    const std::vector<float> all = values(*source, head);
-    for (const float x : all) {
-      const double square = double{x} * double{x} / static_cast<double>(all.size());
-      found.second += square;
-      found.fourth += square * double{x} * double{x};
-    }
-    return found;
-  };
-  const Moments uniform = moments("uniform");
-  const auto kurtosis = [](const Moments& of) { return of.fourth / (of.second * of.second); };
-  for (const char* name : {"normal", "heavy_tailed"})
-    CHECK(moments(name).second == Approx(uniform.second).epsilon(0.05));
-  CHECK(kurtosis(uniform) == Approx(1.8).epsilon(0.02));
-  CHECK(kurtosis(moments("normal")) == Approx(2.7).epsilon(0.02));
-  CHECK(kurtosis(moments("heavy_tailed")) > 20);
-  CHECK(moments("zeros").second == 0);
-}
-
-TEST_CASE("weights of another distribution are other weights, in name and digest") {
-  const model::ModelConfig config = shipped("tiny-opt");
-  std::set<std::string> digests, names;
-  for (const std::string& name : model::distribution_names()) {
-    const auto source = model::random_weights(config, 1, model::distribution_named(name));
-    digests.insert(source->digest());
-    names.insert(source->describe());
-  }
-  CHECK(digests.size() == 4);
-  CHECK(names.size() == 4);
-  CHECK(digests.contains(model::random_weights(config, 1)->digest()));
 }
 
 TEST_CASE("the values do not change: a formula in another language gives the same sums") {

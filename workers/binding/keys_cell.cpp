@@ -1,6 +1,5 @@
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/binding/key_rows.hpp"
-#include "workers/model/weights.hpp"
 
 namespace worker {
 
@@ -21,12 +20,6 @@ const std::vector<Key> kCellRows = {
     {"weights.seed", Whole{0, kMostOf64Bits}, value(1),
      is_not("backend", "sim") && is_unset("weights.checkpoint"), "Seed of random weights.",
      to<&C::transformer, &Transformer::seed>},
-    {"weights.distribution", OneOf{.names = [] { return model::distribution_names(); }},
-     neutral("uniform"), is_not("backend", "sim") && is_unset("weights.checkpoint"),
-     "Distribution of random weights; heavy_tailed: one in 64 is eight times as wide.",
-     [](C& config, const Value& value) {
-       config.transformer->distribution = model::distribution_named(std::get<std::string>(value));
-     }},
     {"sim.cost_model", OneOf{.names = backends::cost_model_names},
      computed("measured where the card has constants for the model, else kernels"),
      is("backend", {"sim"}),

@@ -19,9 +19,6 @@ std::string bind_checkpoint(ParamBinder& in) {
   std::string checkpoint = in.folder("weights.checkpoint");
   if (!checkpoint.empty() && in.has("weights.seed"))
     in.fail("weights.seed", "makes random weights and has no effect beside weights.checkpoint");
-  if (!checkpoint.empty() && in.has("weights.distribution"))
-    in.fail("weights.distribution",
-            "is that of random weights and has no effect beside weights.checkpoint");
   return checkpoint;
 }
 

@@ -127,7 +127,7 @@ backends::WeightsReport load_cuda_weights(const ExperimentConfig& config,
   const auto source = open_weights(transformer);
   std::optional<std::uint64_t> seed;
   if (transformer.checkpoint.empty()) seed = static_cast<std::uint64_t>(transformer.seed);
-  return device.load_weights(transformer.config, {*source, seed, group, transformer.distribution});
+  return device.load_weights(transformer.config, {*source, seed, group});
 }
 
 std::unique_ptr<Execution> make_cuda_execution(const ExperimentConfig& config,

@@ -5,8 +5,7 @@ namespace worker {
 std::unique_ptr<model::WeightSource> open_weights(const Transformer& transformer) {
   if (!transformer.checkpoint.empty())
     return model::open_checkpoint(transformer.checkpoint, transformer.config);
-  return model::random_weights(transformer.config, static_cast<std::uint64_t>(transformer.seed),
-                               transformer.distribution);
+  return model::random_weights(transformer.config, static_cast<std::uint64_t>(transformer.seed));
 }
 
 std::string weights_key(const Transformer& transformer) {

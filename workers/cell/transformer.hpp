@@ -12,7 +12,6 @@ struct Transformer {
   model::ModelConfig config;
   std::string checkpoint;  // folder of a Hugging Face checkpoint; empty: random weights
   std::int64_t seed = 1;   // of random weights
-  kernels::Distribution distribution = kernels::Distribution::uniform;  // of random weights
   model::DType dtype = model::DType::bf16;  // weights, KV and, on a GPU, activations
   // cuda: the KV pool, and where attention reads the keys and values of a whole prompt
   double memory_utilization = 0.9;  // share of the device's memory; unused when kv_tokens is set

@@ -1,10 +1,10 @@
 #include "workers/model/weights.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 #include <unordered_map>
 
+#include "kernels/random_weight.hpp"
 #include "sweeps/files/sha256.hpp"
 #include "workers/model/convert.hpp"
 
@@ -26,8 +26,7 @@ void fill_as(DType type, std::span<std::byte> out, const Value& value) {
 
 class RandomWeights : public WeightSource {
  public:
-  RandomWeights(const ModelConfig& config, std::uint64_t seed, kernels::Distribution distribution)
-      : config_(config), seed_(seed), distribution_(distribution) {
+  RandomWeights(const ModelConfig& config, std::uint64_t seed) : config_(config), seed_(seed) {
     const WeightLayout layout = weight_layout(config, config.dtype);
     std::string dimensions;
     for (std::size_t i = 0; i < layout.parameters.size(); ++i) {
@@ -36,13 +35,10 @@ class RandomWeights : public WeightSource {
       dimensions += std::to_string(parameter.rows) + 'x' + std::to_string(parameter.cols) + ' ';
     }
     digest_ = "random-" + std::to_string(kRandomWeightsVersion) + "-seed-" + std::to_string(seed) +
-              (is_uniform() ? "-" : '-' + name() + '-') + sweep::sha256_of(dimensions);
+              '-' + sweep::sha256_of(dimensions);
   }
 
-  std::string describe() const override {
-    return "random, seed " + std::to_string(seed_) + (is_uniform() ? "" : ", " + name());
-  }
-
+  std::string describe() const override { return "random, seed " + std::to_string(seed_); }
   std::string digest() const override { return digest_; }
   void read(const Parameter& parameter, DType type, std::span<std::byte> out) const override {
     if (out.size() != static_cast<std::size_t>(parameter.elements() * size_of(type)))
@@ -52,20 +48,14 @@ class RandomWeights : public WeightSource {
       return fill_as(type, out, [](std::size_t) { return 1.0f; });
     const float amplitude = random_amplitude(parameter, config_);
     const std::uint32_t position = position_.at(parameter.name);
-    fill_as(type, out, [=, seed = seed_, distribution = distribution_](std::size_t i) {
-      return kernels::random_weight(seed, position, i, amplitude, distribution);
+    fill_as(type, out, [=, seed = seed_](std::size_t i) {
+      return kernels::random_weight(seed, position, i, amplitude);
     });
   }
 
  private:
-  bool is_uniform() const { return distribution_ == kernels::Distribution::uniform; }
-  const std::string& name() const {
-    return distribution_names()[static_cast<std::size_t>(distribution_)];
-  }
-
   ModelConfig config_;
   std::uint64_t seed_;
-  kernels::Distribution distribution_;
   std::string digest_;
   std::unordered_map<std::string, std::uint32_t> position_;  // in the layout
 };
@@ -96,20 +86,8 @@ float random_amplitude(const Parameter& parameter, const ModelConfig& config) {
   return static_cast<float>(keeping_order(1));
 }
 
-std::unique_ptr<WeightSource> random_weights(const ModelConfig& config, std::uint64_t seed,
-                                             kernels::Distribution distribution) {
-  return std::make_unique<RandomWeights>(config, seed, distribution);
-}
-
-const std::vector<std::string>& distribution_names() {
-  static const std::vector<std::string> kNames = {"uniform", "normal", "heavy_tailed", "zeros"};
-  return kNames;
-}
-
-kernels::Distribution distribution_named(const std::string& name) {
-  const auto at = std::ranges::find(distribution_names(), name);
-  if (at == distribution_names().end()) throw std::invalid_argument("no distribution: " + name);
-  return static_cast<kernels::Distribution>(at - distribution_names().begin());
+std::unique_ptr<WeightSource> random_weights(const ModelConfig& config, std::uint64_t seed) {
+  return std::make_unique<RandomWeights>(config, seed);
 }
 
 }  // namespace model

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/random_weight.hpp"
 #include "workers/model/config.hpp"
 
 namespace model {
@@ -74,13 +73,7 @@ std::unique_ptr<WeightSource> open_checkpoint(const std::filesystem::path& dir,
 /// kernels::random_weight() of the seed, the parameter's index in WeightLayout::parameters, the
 /// position in the parameter and random_amplitude(), rounded to the requested type. A GPU can
 /// therefore generate the same values itself.
-std::unique_ptr<WeightSource> random_weights(
-    const ModelConfig& config, std::uint64_t seed,
-    kernels::Distribution distribution = kernels::Distribution::uniform);
-
-/// Names of kernels::Distribution, in its order. distribution_named() takes one of them.
-const std::vector<std::string>& distribution_names();
-kernels::Distribution distribution_named(const std::string& name);
+std::unique_ptr<WeightSource> random_weights(const ModelConfig& config, std::uint64_t seed);
 
 /// Amplitude of a parameter's random values. Outputs of linear layers keep the magnitude of their
 /// inputs, and logits spread widely enough for a clear maximum. 0 for norm weights, which are 1.

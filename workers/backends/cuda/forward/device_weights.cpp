@@ -75,14 +75,14 @@ const void* DeviceWeights::at(int parameter) const {
 void DeviceWeights::fill(const WeightOrigin& origin) {
   const engine::WallClock clock;
   if (origin.seed) {
-    make_random(*origin.seed, origin.distribution);
+    make_random(*origin.seed);
   } else {
     read(origin.source);
   }
   report_.seconds = engine::to_seconds(clock.now());
 }
 
-void DeviceWeights::make_random(std::uint64_t seed, kernels::Distribution distribution) {
+void DeviceWeights::make_random(std::uint64_t seed) {
   const Stream stream;
   for (std::size_t i = 0; i < layout_.parameters.size(); ++i) {
     const model::Parameter& parameter = layout_.parameters[i];
@@ -96,7 +96,6 @@ void DeviceWeights::make_random(std::uint64_t seed, kernels::Distribution distri
                                .seed = seed,
                                .parameter = static_cast<std::uint32_t>(i),
                                .amplitude = model::random_amplitude(parameter, config_),
-                               .distribution = distribution,
                                .out = out},
                               stream.get());
   }

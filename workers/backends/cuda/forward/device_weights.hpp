@@ -27,7 +27,7 @@ class DeviceWeights {
 
  private:
   void fill(const WeightOrigin& origin);
-  void make_random(std::uint64_t seed, kernels::Distribution distribution);
+  void make_random(std::uint64_t seed);
   void read(const model::WeightSource& source);
 
   model::ModelConfig config_;

@@ -12,7 +12,6 @@ struct WeightOrigin {
   const model::WeightSource& source;  // identifies the values; read by rank 0 without `seed`
   std::optional<std::uint64_t> seed;  // of model::random_weights(): generated on the device instead
   std::optional<NcclGroup> group;     // rank 0's values are sent to the other ranks
-  kernels::Distribution distribution = kernels::Distribution::uniform;  // with `seed`
 };
 
 struct WeightsReport {
