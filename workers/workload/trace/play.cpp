@@ -204,7 +204,7 @@ class Player {
       place.root = first_job_;
       place.agent = static_cast<int>(agent);
       place.parent = from.agents[agent].parent;
-      replayed_[job] = {session, rules_.fresh_again ? replay : 0, {}, {}};
+      replayed_[job] = {session, replay, {}, {}};
     }
   }
 

@@ -37,7 +37,6 @@ struct PlayRules {
   int min_turns = 1;             // sessions with fewer turns are left out
   std::optional<int> max_turns;  // and those with more
   std::optional<int> sessions;   // unset: each once; more than there are: some again
-  bool fresh_again = true;       // a session replayed again shares nothing with the first time
   JobOrder order = JobOrder::file;
   std::uint64_t seed = 42;  // of order and starts
 };
