@@ -2,6 +2,7 @@
 #include <cstring>
 #include <limits>
 
+#include "tests/cpu/content_ledger.hpp"
 #include "tests/cpu/hand_plan.hpp"
 #include "workers/backends/errors.hpp"
 #include "workers/engine/base/errors.hpp"
@@ -60,7 +61,7 @@ NotFinite error_without(const std::string& parameter) {
   throw std::logic_error("no check detected that " + parameter + " is NaN");
 }
 
-std::vector<engine::TokenId> sampled(CpuBackend& backend, const engine::StepPlan& plan) {
+std::vector<engine::TokenId> sampled(engine::Backend& backend, const engine::StepPlan& plan) {
   const auto tokens = backend.execute(plan).sampled;
   return {tokens.begin(), tokens.end()};
 }
@@ -68,7 +69,8 @@ std::vector<engine::TokenId> sampled(CpuBackend& backend, const engine::StepPlan
 }  // namespace
 
 TEST_CASE("a step samples one token for every request with all tokens computed", "[cpu]") {
-  CpuBackend backend(small_llama(), kPool, with(Checks::debug));
+  CpuBackend computing(small_llama(), kPool, with(Checks::debug));
+  CheckedBackend backend(computing);
   HandPlans plans(kBlock);
   engine::Request& a = plans.request(small_tokens(6), {1, 2});
   engine::Request& b = plans.request(small_tokens(5, 30), {3, 4});
@@ -112,7 +114,8 @@ TEST_CASE("an observer sees the logits of sampled positions, or of every one", "
 }
 
 TEST_CASE("a request reads blocks that another one fills in the same step", "[cpu]") {
-  CpuBackend backend(small_llama(), kPool, with(Checks::debug));
+  CpuBackend computing(small_llama(), kPool, with(Checks::debug));
+  CheckedBackend backend(computing);
   HandPlans plans(kBlock);
   engine::Request& fills = plans.request(small_tokens(9), {1, 2, 3});
   engine::Request& shares = plans.request(small_tokens(9), {1, 2, 4});
@@ -148,7 +151,8 @@ TEST_CASE("a NaN is reported with the step and the first layer that has it", "[c
 }
 
 TEST_CASE("KV that is read before it was written shows as NaN", "[cpu][debug]") {
-  CpuBackend backend(small_llama(), kPool, with(Checks::debug));
+  CpuBackend computing(small_llama(), kPool, with(Checks::debug));
+  CheckedBackend backend(computing);
   HandPlans plans(kBlock);
   engine::Request& before = plans.request(small_tokens(8, 30), {1, 2});
   engine::Request& request = plans.request(small_tokens(8), {1, 2});
@@ -166,13 +170,14 @@ TEST_CASE("KV that is read before it was written shows as NaN", "[cpu][debug]") 
 }
 
 TEST_CASE("the next request that reads a cached block detects a changed bit", "[cpu][debug]") {
-  CpuBackend backend(small_llama(), kPool, with(Checks::debug));
+  CpuBackend computing(small_llama(), kPool, with(Checks::debug));
+  CheckedBackend backend(computing);
   HandPlans plans(kBlock);
   engine::Request& first = plans.request(small_tokens(9), {1, 2, 3});
   engine::Request& second = plans.request(small_tokens(9), {1, 2, 4});
   const auto tokens = sampled(backend, plans.step({{first, 0, 9, 3}}));
   CHECK(sampled(backend, plans.step({{second, 8, 9, 1}})) == tokens);
-  std::byte& byte = backend.arena().block(2)[5];
+  std::byte& byte = computing.arena().block(2)[5];
   byte ^= std::byte{1};
   try {
     backend.execute(plans.step({{second, 8, 9}}));
@@ -187,7 +192,8 @@ TEST_CASE("the next request that reads a cached block detects a changed bit", "[
 }
 
 TEST_CASE("a prefix hit on another prompt's block is noticed", "[cpu][debug]") {
-  CpuBackend backend(small_llama(), kPool, with(Checks::debug));
+  CpuBackend computing(small_llama(), kPool, with(Checks::debug));
+  CheckedBackend backend(computing);
   HandPlans plans(kBlock);
   engine::Request& a = plans.request(small_tokens(5), {1, 2});
   engine::Request& b = plans.request(small_tokens(5, 30), {3, 4});

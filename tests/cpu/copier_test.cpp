@@ -4,6 +4,7 @@
 #include <latch>
 #include <set>
 
+#include "tests/cpu/content_ledger.hpp"
 #include "tests/cpu/hand_plan.hpp"
 #include "tests/engine/support/seeds.hpp"
 #include "workers/backends/errors.hpp"
@@ -285,9 +286,10 @@ namespace {
 std::size_t run_over_host(CopierOptions options) {
   backends::CpuOptions debug;
   debug.checks = backends::Checks::debug;
-  backends::CpuBackend backend(small_llama(), {.num_blocks = 8, .block_size = 4}, debug);
-  KvArena host(backend.arena().layout(), backend.arena().type(), 4);
-  CpuCopier copier(backend.arena(), host, std::move(options));
+  backends::CpuBackend computing(small_llama(), {.num_blocks = 8, .block_size = 4}, debug);
+  CheckedBackend backend(computing);
+  KvArena host(computing.arena().layout(), computing.arena().type(), 4);
+  CpuCopier copier(computing.arena(), host, std::move(options));
   const auto through = [&](CopyDirection direction, BlockCopy copy) {
     std::vector<engine::CopyDone> done;
     copier.submit(direction, {&copy, 1}, engine::Nanos(0));
@@ -320,9 +322,10 @@ TEST_CASE("the request that reads the block detects a load reported before it ha
 TEST_CASE("a step computes while blocks of others move in both directions", "[copier][debug]") {
   backends::CpuOptions debug;
   debug.checks = backends::Checks::debug;
-  backends::CpuBackend backend(small_llama(), {.num_blocks = 40, .block_size = 4}, debug);
-  KvArena host(backend.arena().layout(), backend.arena().type(), 16);
-  CpuCopier copier(backend.arena(), host, {.checksums = true, .fault = {}});
+  backends::CpuBackend computing(small_llama(), {.num_blocks = 40, .block_size = 4}, debug);
+  CheckedBackend backend(computing);
+  KvArena host(computing.arena().layout(), computing.arena().type(), 16);
+  CpuCopier copier(computing.arena(), host, {.checksums = true, .fault = {}});
   HandPlans plans(4);
   const Tokens prompt = small_tokens(17), other = small_tokens(17, 30);
   engine::Request& first = plans.request(prompt, {1, 2, 3, 4, 5});

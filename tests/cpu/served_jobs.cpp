@@ -6,6 +6,7 @@
 #include <sstream>
 #include <stdexcept>
 
+#include "tests/cpu/content_ledger.hpp"
 #include "tests/engine/support/engine_world.hpp"
 #include "workers/backends/sim/sim_backend.hpp"
 
@@ -67,6 +68,7 @@ class Computer {
                   .checks = serving.checks,
                   .logits_at = backends::LogitsAt::every_position,
                   .on_logits = std::move(on_logits)}) {
+    if (serving.checks == backends::Checks::debug) checked_.emplace(backend_);
     const engine::TierConfig& tier = serving.engine.tier;
     if (tier.kind == engine::TierKind::none) return;
     backends::KvArena& device = backend_.arena();
@@ -75,11 +77,15 @@ class Computer {
                     backends::CopierOptions{.checksums = serving.checks == backends::Checks::debug,
                                             .fault = serving.copy_fault});
   }
-  engine::Backend& backend() { return backend_; }
+  engine::Backend& backend() {
+    if (checked_) return *checked_;
+    return backend_;
+  }
   engine::BlockCopier* copier() { return copier_ ? &*copier_ : nullptr; }
 
  private:
   backends::CpuBackend backend_;
+  std::optional<CheckedBackend> checked_;
   std::optional<backends::KvArena> host_;
   std::optional<backends::CpuCopier> copier_;
 };

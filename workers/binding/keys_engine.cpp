@@ -90,8 +90,8 @@ const std::vector<Key> kEngineRows = {
      computed("float32 on cpu, the model's on cuda"), is_not("backend", "sim"),
      "Type of weights and KV; on cuda the model's own and no other."},
     {"engine.debug", Flag{}, value(false), is_not("backend", "sim"),
-     "Keeps checksums of blocks, poisons fresh blocks and makes a NaN an error that names step "
-     "and layer.",
+     "Keeps checksums of copied blocks, poisons fresh blocks and makes a NaN an error that names "
+     "step and layer.",
      to<&C::transformer, &Transformer::checks>},
     words_for<&C::transformer, &Transformer::contiguous_prefill>(
         "engine.prefill_attention", value("paged"), is("backend", {"cuda"}),

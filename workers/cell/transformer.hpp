@@ -17,7 +17,7 @@ struct Transformer {
   double memory_utilization = 0.9;  // share of the device's memory; unused when kv_tokens is set
   std::int64_t kv_tokens = 0;       // positive: size of the KV pool in tokens
   bool contiguous_prefill = false;  // read a whole prompt's KV from the projection's output
-  bool checks = false;  // checksums of blocks, poisoned new blocks, check for NaN after every layer
+  bool checks = false;  // checksums of copies, poisoned new blocks, check for NaN after every layer
 };
 
 /// Opens the checkpoint, or creates the source of random weights. Throws engine::InputError.

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <utility>
 
+#include "kernels/reference/kv_blocks.hpp"
 #include "kernels/reference/layers.hpp"
 #include "workers/backends/errors.hpp"
 
@@ -25,7 +26,7 @@ CpuBackend::CpuBackend(const CpuWeights& weights, const KvPool& pool, CpuOptions
       arena_(kv_layout(weights.shape(), checked_block_size(pool.block_size, weights.shape())),
              options_.kv_type, pool.num_blocks),
       forward_(weights, arena_) {
-  if (options_.checks == Checks::debug) ledger_.emplace(arena_);
+  for (int block = 0; block < pool.num_blocks; ++block) poison(static_cast<std::uint32_t>(block));
   if (options_.access_log)
     access_log_.emplace(
         *options_.access_log,
@@ -41,18 +42,17 @@ engine::StepResult CpuBackend::execute(const engine::StepPlan& plan) {
   check_step(batch_, weights_.shape(), options_.limits);
   rows_.resize(batch_.tokens.size());
   std::iota(rows_.begin(), rows_.end(), 0);
-  if (ledger_) ledger_->before_step(plan, batch_);
+  for (const std::int32_t block : batch_.new_blocks) poison(static_cast<std::uint32_t>(block));
   run_layers(plan, access_log_ ? access_log_->begin_step(plan) : nullptr);
   sample(plan);
   unapplied_.keep(plan, sampled_);
-  if (ledger_) ledger_->after_step(plan);
   if (access_log_) access_log_->end_step();
   return {.sampled = sampled_, .duration = clock_.now() - start};
 }
 
-engine::StepResult CpuBackend::wait() {
-  if (ledger_) ledger_->on_tokens_known();
-  return Backend::wait();
+void CpuBackend::poison(std::uint32_t block) {
+  if (options_.checks == Checks::debug)
+    kernels::reference::poison_block(arena_.block(block).data(), arena_.block_bytes());
 }
 
 void CpuBackend::run_layers(const engine::StepPlan& plan, kernels::reference::AccessTrace* trace) {

@@ -4,7 +4,6 @@
 #include <span>
 #include <vector>
 
-#include "workers/backends/cpu/content_ledger.hpp"
 #include "workers/backends/cpu/cpu_access_log.hpp"
 #include "workers/backends/cpu/forward_pass.hpp"
 #include "workers/backends/step_batch.hpp"
@@ -27,7 +26,8 @@ struct LogitsRow {
 
 enum class Checks : std::uint8_t {
   off,
-  /// Poisons new blocks, compares full blocks with checksums, and checks for NaN after every layer.
+  /// Poisons blocks, at first all and then new ones, so that reading one before it is written gives
+  /// NaN, and checks for NaN after every layer.
   debug,
 };
 enum class LogitsAt : std::uint8_t { sampled_positions, every_position };
@@ -50,10 +50,8 @@ class CpuBackend final : public engine::Backend {
   CpuBackend(const CpuWeights& weights, const KvPool& pool, CpuOptions options);
 
   /// Returns one token for every scheduled request with `samples`, valid until the next call.
-  /// Throws what check_step() throws; in debug mode CorruptBlock and NotFinite; with an access log
-  /// AccessMismatch.
+  /// Throws what check_step() throws; in debug mode NotFinite; with an access log AccessMismatch.
   engine::StepResult execute(const engine::StepPlan& plan) override;
-  engine::StepResult wait() override;
 
   /// Blocks by BlockId, for a copier to and from a host tier.
   KvArena& arena() { return arena_; }
@@ -61,6 +59,7 @@ class CpuBackend final : public engine::Backend {
   CpuAccessLog* access_log() { return access_log_ ? &*access_log_ : nullptr; }
 
  private:
+  void poison(std::uint32_t block);
   void run_layers(const engine::StepPlan& plan, kernels::reference::AccessTrace* trace);
   void sample(const engine::StepPlan& plan);
   void take_row(const engine::StepPlan& plan, std::int32_t row, std::span<const float> logits);
@@ -72,7 +71,6 @@ class CpuBackend final : public engine::Backend {
   CpuOptions options_;
   KvArena arena_;
   ForwardPass forward_;
-  std::optional<ContentLedger> ledger_;  // in debug mode
   std::optional<CpuAccessLog> access_log_;
   engine::WallClock clock_;
   StepBatch batch_;

@@ -1,4 +1,4 @@
-#include "workers/backends/cpu/content_ledger.hpp"
+#include "tests/cpu/content_ledger.hpp"
 
 #include <algorithm>
 #include <string>
@@ -6,8 +6,10 @@
 #include "kernels/reference/kv_blocks.hpp"
 #include "workers/backends/errors.hpp"
 
-namespace backends {
+namespace cpu_test {
 namespace {
+
+using backends::CorruptBlock;
 
 std::string place(std::uint64_t step, const engine::Request& request, const char* verb) {
   return "step " + std::to_string(step) + ", " + verb + " by request " +
@@ -25,16 +27,7 @@ engine::BlockId block_at(const engine::Request& request, int block) {
 
 }  // namespace
 
-ContentLedger::ContentLedger(KvArena& arena) : arena_(arena) {
-  for (std::uint32_t block = 0; block < static_cast<std::uint32_t>(arena.num_blocks()); ++block)
-    poison(block);
-}
-
-void ContentLedger::poison(std::uint32_t block) {
-  kernels::reference::poison_block(arena_.block(block).data(), arena_.block_bytes());
-}
-
-void ContentLedger::before_step(const engine::StepPlan& plan, const StepBatch& batch) {
+void ContentLedger::before_step(const engine::StepPlan& plan) {
   on_tokens_known();
   find_filling(plan);
   for (const engine::ScheduledRequest& share : plan.scheduled) {
@@ -43,7 +36,6 @@ void ContentLedger::before_step(const engine::StepPlan& plan, const StepBatch& b
     for (int i = 0; i < full; ++i)
       if (!filling_.contains(block_at(*share.request, i))) verify(plan.step, *share.request, i);
   }
-  for (const std::int32_t block : batch.new_blocks) poison(static_cast<std::uint32_t>(block));
 }
 
 void ContentLedger::after_step(const engine::StepPlan& plan) {
@@ -103,4 +95,4 @@ void ContentLedger::record(std::uint64_t step, const engine::Request& request, i
                      place(step, request, "filled"), noted->second, found);
 }
 
-}  // namespace backends
+}  // namespace cpu_test

@@ -4,12 +4,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "workers/backends/cpu/kv_arena.hpp"
-#include "workers/backends/step_batch.hpp"
+#include "workers/backends/cpu/cpu_backend.hpp"
 #include "workers/engine/base/block_hash.hpp"
-#include "workers/engine/step/step.hpp"
 
-namespace backends {
+namespace cpu_test {
 
 /// Checks that every block holds the KV of its tokens, with one checksum per hash, recorded when
 /// the first block of that hash becomes full.
@@ -19,12 +17,10 @@ namespace backends {
 /// checksum.
 class ContentLedger {
  public:
-  /// Poisons the whole arena, because its memory may still hold stale KV.
-  explicit ContentLedger(KvArena& arena);
+  explicit ContentLedger(backends::KvArena& arena) : arena_(arena) {}
 
-  /// Verifies the full blocks that the step reads, then poisons those that it allocates, so that
-  /// reading one before it is written gives NaN. Throws CorruptBlock.
-  void before_step(const engine::StepPlan& plan, const StepBatch& batch);
+  /// Verifies the full blocks that the step reads. Throws CorruptBlock.
+  void before_step(const engine::StepPlan& plan);
   /// Records the checksums of the blocks that the step has filled, or compares them with recorded
   /// ones. Throws CorruptBlock.
   void after_step(const engine::StepPlan& plan);
@@ -33,7 +29,6 @@ class ContentLedger {
   void on_tokens_known();
 
  private:
-  void poison(std::uint32_t block);
   void find_filling(const engine::StepPlan& plan);
   std::uint64_t checksum(engine::BlockId block);
   void verify(std::uint64_t step, const engine::Request& request, int block);
@@ -42,7 +37,7 @@ class ContentLedger {
   struct HashOfHash {
     std::size_t operator()(const engine::BlockHash& hash) const { return hash.low; }
   };
-  KvArena& arena_;
+  backends::KvArena& arena_;
   std::unordered_set<engine::BlockId> filling_;  // blocks that the step fills
   std::unordered_map<engine::BlockHash, std::uint64_t, HashOfHash> checksums_;
   /// A block that a step filled before all its tokens, and so its hash, were known.
@@ -55,4 +50,25 @@ class ContentLedger {
   std::vector<Unnamed> unnamed_;
 };
 
-}  // namespace backends
+/// A CpuBackend with a ledger of its steps.
+class CheckedBackend final : public engine::Backend {
+ public:
+  explicit CheckedBackend(backends::CpuBackend& backend)
+      : backend_(backend), ledger_(backend.arena()) {}
+  engine::StepResult execute(const engine::StepPlan& plan) override {
+    ledger_.before_step(plan);
+    const engine::StepResult result = backend_.execute(plan);
+    ledger_.after_step(plan);
+    return result;
+  }
+  engine::StepResult wait() override {
+    ledger_.on_tokens_known();
+    return Backend::wait();
+  }
+
+ private:
+  backends::CpuBackend& backend_;
+  ContentLedger ledger_;
+};
+
+}  // namespace cpu_test
