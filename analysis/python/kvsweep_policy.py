@@ -117,21 +117,11 @@ class Policy:
     def on_used(self, block): ...
     def on_evicted(self, block): ...
 
-    def host_victim(self, now_ns):
-        """policy.host_eviction: the slot whose content leaves next; None: the one used least recently."""
-
-    def on_host_pool(self, num_slots, slot_blocks): ...
-    def on_host_stored(self, slot, content): ...
-    def on_host_gone(self, slot, invalid): ...
-    def on_host_held(self, slot, held): ...
-    def on_host_turn(self, turn, contents, computed): ...
-
 
 # ---- The other end of the pipe is workers/policies/plugin/python.cpp: a message is the number of a function, the bytes that follow,
 # ---- and these; an answer is 1 (or 0, of an error), the bytes that follow, and these. Numbers of functions count this list.
 FUNCTIONS = ("create on_arrival on_turn_end rank_turn choose_victim admit on_program_end retain rank_block on_computed on_hit on_released "
-             "on_freed on_used on_evicted host_victim on_host_pool on_host_stored on_host_gone on_host_held on_host_turn").split()
-NO_SLOT = 0xFFFFFFFF
+             "on_freed on_used on_evicted").split()
 NEVER = 2**63 - 1
 
 
@@ -205,25 +195,13 @@ class Calls:
         rest = data[TURN.size + 12:]
         self.policy.on_released(turn_at(data), bool(finished), struct.unpack(f"={len(rest) // 4}I", rest), now)
 
-    def host_victim(self, data):
-        slot = self.policy.host_victim(*TIME.unpack_from(data))
-        return layout("I").pack(NO_SLOT if slot is None else slot)
 
-    def on_host_turn(self, data):
-        computed = INT.unpack_from(data, TURN.size)[0]
-        rest = data[TURN.size + 4:]
-        self.policy.on_host_turn(turn_at(data), struct.unpack(f"={len(rest) // 8}Q", rest), bool(computed))
+def told_of_block(name):
+    return lambda calls, data: getattr(calls.policy, name)(*layout("I").unpack_from(data))
 
 
-def plain(name, text):
-    """A method that is told of numbers alone."""
-    numbers = layout(text)
-    return lambda calls, data: getattr(calls.policy, name)(*numbers.unpack_from(data))
-
-
-for each_name, each_text in {"on_freed": "I", "on_used": "I", "on_evicted": "I", "on_host_pool": "ii", "on_host_stored": "IQ",
-                             "on_host_gone": "Ii", "on_host_held": "Ii"}.items():
-    setattr(Calls, each_name, plain(each_name, each_text))
+for each_name in ("on_freed", "on_used", "on_evicted"):
+    setattr(Calls, each_name, told_of_block(each_name))
 
 
 def policy_class(path):

@@ -27,11 +27,6 @@ Cell decided_by(const std::string& name, const std::string& axis) {
   return crowded("fcfs").set(axis, "plugin").set("policy.plugin", plugin(name));
 }
 
-/// 16 agents whose KV goes to a host tier that holds part of it.
-Cell with_tier(const char* policy = "cpu_offload") {
-  return crowded(policy).set("engine.host_kv_tokens", 60'000);
-}
-
 /// The cell with the plugin deciding on this axis.
 Cell given(Cell cell, const std::string& name, const std::string& axis) {
   return cell.set(axis, "plugin").set("policy.plugin", plugin(name));
@@ -206,11 +201,6 @@ TEST_CASE("shipped rules that are written as a plugin give the tables of the shi
   const Cell admission = crowded("working_set");
   CHECK_FALSE(same_tables(admission.run(), crowded("fcfs").run()));
   CHECK(same_tables(admission.run(), given(admission, shipped, "policy.admission").run()));
-
-  const Cell host = with_tier("lmcache");  // whose usual rule counts copies and look-ups alone
-  REQUIRE(host.run().kv_events.rows() > 20);
-  CHECK(same_tables(host.run(), given(host, shipped, "policy.host_eviction").run()));
-  CHECK_FALSE(same_tables(host.run(), Cell(host).set("policy.host_eviction", "arc").run()));
 }
 
 TEST_CASE("one state of a plugin makes all decisions of a cell, and is told of each turn once") {
@@ -256,9 +246,8 @@ TEST_CASE("an object that was built with fewer functions offers those that it ha
   const sweep::CellResult own = crowded("fcfs").run();
   CHECK(figure(given(crowded("fcfs"), "shorter", "policy.order").run(), "jobs") == 16);
   CHECK(own.evictions.rows() > 10);
-  CHECK_THAT(
-      given(with_tier(), "shorter", "policy.host_eviction").refusal(),
-      Contains("policy.plugin offers no host_eviction: it lacks the function host_victim ("));
+  CHECK_THAT(decided_by("shorter", "policy.eviction").refusal(),
+             Contains("policy.plugin offers no eviction: it lacks the function rank_block ("));
 }
 
 TEST_CASE("a decision that takes longer than its limit fails the cell") {
@@ -287,6 +276,4 @@ TEST_CASE("an answer that makes no sense fails the cell, with the reason") {
              Contains("policy.plugin admits program 0 by 3; allowed: 0 and 1"));
   CHECK_THAT(bad(crowded("fcfs"), "policy.retention"),
              Contains("policy.plugin does action 7 with the KV of turn 0 of job "));
-  CHECK_THAT(bad(with_tier(), "policy.host_eviction"),
-             Contains("policy.plugin evicts host slot 12345678, which is none of the "));
 }

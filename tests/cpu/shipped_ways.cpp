@@ -249,9 +249,7 @@ std::map<std::string, std::int64_t> serve_with_plugin(Bench& bench, const Target
       {"order", "fcfs", [](PolicyConfig& p) -> std::string& { return p.order; }},
       {"admission", "fcfs", [](PolicyConfig& p) -> std::string& { return p.admission.rule; }},
       {"retention", "swap", [](PolicyConfig& p) -> std::string& { return p.retention; }},
-      {"eviction", "fcfs", [](PolicyConfig& p) -> std::string& { return p.eviction; }},
-      {"host_eviction", "cpu_offload",
-       [](PolicyConfig& p) -> std::string& { return p.host_eviction; }}};
+      {"eviction", "fcfs", [](PolicyConfig& p) -> std::string& { return p.eviction; }}};
   std::map<std::string, std::int64_t> calls;
   for (const auto& axis : axes) {
     policies::PluginUse use;

@@ -84,7 +84,6 @@ def rules():
 def plugins():
     in_c, in_python = os.path.join(PLUGINS, "fcfs_lru.so"), os.path.abspath(os.path.join(SOURCES, "fcfs_lru.py"))
     rows = rows_of("fcfs", "plugin", (in_c, in_python), order="plugin", eviction="plugin")
-    rows += rows_of("cpu_offload", "host_eviction", ("plugin",), plugin=os.path.join(PLUGINS, "shipped.so"))
     for row in rows:
         expect(float(row["plugin_calls"]) > 8, f"calls in {row['label']}: {row['plugin_calls']}")
 

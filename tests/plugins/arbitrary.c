@@ -5,8 +5,6 @@
 
 typedef struct {
   uint64_t last; /* number of the sequence */
-  int32_t num_slots;
-  unsigned char* within_reach; /* by slot */
 } cell;
 
 static uint32_t next(void* state, uint32_t limit) {
@@ -21,10 +19,7 @@ static void* create(const kvsweep_setup* setup) {
   return made;
 }
 
-static void destroy(void* state) {
-  free(((cell*)state)->within_reach);
-  free(state);
-}
+static void destroy(void* state) { free(state); }
 
 static double rank_turn(void* state, const kvsweep_waiting* waiting, int64_t now_ns) {
   (void)waiting, (void)now_ns;
@@ -54,39 +49,6 @@ static double rank_block(void* state, uint32_t block, int64_t now_ns, int64_t* u
   return next(state, 7);
 }
 
-static uint32_t host_victim(void* state, int64_t now_ns) {
-  const cell* of = state;
-  const uint32_t first = next(state, (uint32_t)of->num_slots);
-  (void)now_ns;
-  if (next(state, 3) == 0) return KVSWEEP_LEAST_RECENT;
-  for (int32_t i = 0; i < of->num_slots; ++i) {
-    const uint32_t slot = (first + (uint32_t)i) % (uint32_t)of->num_slots;
-    if (of->within_reach[slot]) return slot;
-  }
-  return KVSWEEP_LEAST_RECENT;
-}
-
-static void on_host_pool(void* state, int32_t num_slots, int32_t slot_blocks) {
-  cell* of = state;
-  (void)slot_blocks;
-  of->num_slots = num_slots;
-  of->within_reach = calloc((size_t)num_slots, 1);
-}
-
-static void on_host_stored(void* state, uint32_t slot, uint64_t content) {
-  (void)content;
-  ((cell*)state)->within_reach[slot] = 1;
-}
-
-static void on_host_gone(void* state, uint32_t slot, int32_t invalid) {
-  (void)invalid;
-  ((cell*)state)->within_reach[slot] = 0;
-}
-
-static void on_host_held(void* state, uint32_t slot, int32_t held) {
-  ((cell*)state)->within_reach[slot] = !held;
-}
-
 static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
                                       .size = sizeof(kvsweep_policy),
                                       .create = create,
@@ -97,11 +59,6 @@ static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
                                       .admit = admit,
                                       .admission_period_ns = 50000000,
                                       .retain = retain,
-                                      .rank_block = rank_block,
-                                      .host_victim = host_victim,
-                                      .on_host_pool = on_host_pool,
-                                      .on_host_stored = on_host_stored,
-                                      .on_host_gone = on_host_gone,
-                                      .on_host_held = on_host_held};
+                                      .rank_block = rank_block};
 
 const kvsweep_policy* kvsweep_policy_table(void) { return &policy; }

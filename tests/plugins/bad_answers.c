@@ -29,18 +29,12 @@ static void retain(void* state, const kvsweep_turn* turn, kvsweep_gap* gap, int6
   gap->action = 7;
 }
 
-static uint32_t host_victim(void* state, int64_t now_ns) {
-  (void)state, (void)now_ns;
-  return 12345678;
-}
-
 static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
                                       .size = sizeof(kvsweep_policy),
                                       .rank_turn = rank_turn,
                                       .choose_victim = nobody,
                                       .admit = admit,
                                       .retain = retain,
-                                      .rank_block = rank_block,
-                                      .host_victim = host_victim};
+                                      .rank_block = rank_block};
 
 const kvsweep_policy* kvsweep_policy_table(void) { return &policy; }

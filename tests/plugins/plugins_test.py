@@ -139,7 +139,7 @@ def page():
     archives.need_h5py()
     with open(os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../docs/adding-a-policy.md")) as text:
         source = text.read().split("```python\n")[1].split("```")[0]
-    axes = {"order": "fcfs", "admission": "fcfs", "retention": "fcfs", "eviction": "fcfs", "host_eviction": "cpu_offload"}
+    axes = {"order": "fcfs", "admission": "fcfs", "retention": "fcfs", "eviction": "fcfs"}
     text = sweep(gpus=("h100-80gb",), policies=("fcfs",), jps=(4,), repeats=1)
     text += "\n[engine]\nkv_tokens = 60_000\nhost_kv_tokens = 60_000\n"
     for axis, policy in axes.items():

@@ -1,6 +1,6 @@
 /* Rules of the program, written as a plugin: the mean times of tools (tool_mean), pins of 2 s where
- * that is at most 2 s (pin, fixed), programs whose contexts fit nine tenths of the pool after one
- * more turn (working_set), and what was used least recently leaves the host tier (lru). */
+ * that is at most 2 s (pin, fixed), and programs whose contexts fit nine tenths of the pool after
+ * one more turn (working_set). */
 #include <stdlib.h>
 
 #include "workers/policies/plugin/kvsweep_policy.h"
@@ -19,9 +19,6 @@ typedef struct {
   int64_t started_ns[kJobs];                /* of the job's tool */
   int32_t tool[kJobs];                      /* that runs, or -2 */
   int64_t ended, ended_tokens, ended_turns; /* programs */
-  int32_t num_slots;
-  uint64_t uses;
-  uint64_t* used; /* by slot; 0: not within reach */
 } cell;
 
 static void* create(const kvsweep_setup* setup) {
@@ -31,10 +28,7 @@ static void* create(const kvsweep_setup* setup) {
   return made;
 }
 
-static void destroy(void* state) {
-  free(((cell*)state)->used);
-  free(state);
-}
+static void destroy(void* state) { free(state); }
 
 static void add(tool_sum* sum, int64_t took_ns) {
   sum->total_ns += took_ns;
@@ -116,40 +110,6 @@ static void on_program_end(void* state, const kvsweep_program* program) {
   of->ended_turns += program->turns;
 }
 
-/* The host tier. */
-static void on_host_pool(void* state, int32_t num_slots, int32_t slot_blocks) {
-  cell* of = state;
-  (void)slot_blocks;
-  of->num_slots = num_slots;
-  of->used = calloc((size_t)num_slots, sizeof *of->used);
-}
-
-static void on_host_stored(void* state, uint32_t slot, uint64_t content) {
-  cell* of = state;
-  (void)content;
-  of->used[slot] = ++of->uses;
-}
-
-static void on_host_gone(void* state, uint32_t slot, int32_t invalid) {
-  (void)invalid;
-  ((cell*)state)->used[slot] = 0;
-}
-
-static void on_host_held(void* state, uint32_t slot, int32_t held) {
-  cell* of = state;
-  of->used[slot] = held ? 0 : ++of->uses;
-}
-
-static uint32_t host_victim(void* state, int64_t now_ns) {
-  const cell* of = state;
-  uint32_t oldest = KVSWEEP_LEAST_RECENT;
-  (void)now_ns;
-  for (int32_t i = 0; i < of->num_slots; ++i)
-    if (of->used[i] > 0 && (oldest == KVSWEEP_LEAST_RECENT || of->used[i] < of->used[oldest]))
-      oldest = (uint32_t)i;
-  return oldest;
-}
-
 static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
                                       .size = sizeof(kvsweep_policy),
                                       .create = create,
@@ -158,11 +118,6 @@ static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
                                       .on_turn_end = on_turn_end,
                                       .admit = admit,
                                       .on_program_end = on_program_end,
-                                      .retain = retain,
-                                      .host_victim = host_victim,
-                                      .on_host_pool = on_host_pool,
-                                      .on_host_stored = on_host_stored,
-                                      .on_host_gone = on_host_gone,
-                                      .on_host_held = on_host_held};
+                                      .retain = retain};
 
 const kvsweep_policy* kvsweep_policy_table(void) { return &policy; }

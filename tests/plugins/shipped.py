@@ -31,8 +31,6 @@ class Shipped(Policy):
         self.returned = collections.defaultdict(Sum)  # by tool
         self.started = {}  # by job: when its tool began, and which
         self.ended = self.ended_tokens = self.ended_turns = 0
-        self.uses = 0
-        self.used = {}  # slots within reach, by their last use
 
     def on_arrival(self, turn):
         started, tool = self.started.pop(turn.job, (0, -1))
@@ -70,19 +68,3 @@ class Shipped(Policy):
         self.ended += 1
         self.ended_tokens += program.tokens
         self.ended_turns += program.turns
-
-    def on_host_stored(self, slot, content):
-        self.uses += 1
-        self.used[slot] = self.uses
-
-    def on_host_gone(self, slot, invalid):
-        self.used.pop(slot, None)
-
-    def on_host_held(self, slot, held):
-        if held:
-            self.used.pop(slot, None)
-        else:
-            self.on_host_stored(slot, None)
-
-    def host_victim(self, now_ns):
-        return min(self.used, key=self.used.get)

@@ -9,14 +9,14 @@ static double rank_turn(void* state, const kvsweep_waiting* waiting, int64_t now
 }
 
 /* What stands behind `size` bytes is no part of the table. */
-static uint32_t host_victim(void* state, int64_t now_ns) {
-  (void)state, (void)now_ns;
+static double rank_block(void* state, uint32_t block, int64_t now_ns, int64_t* until_ns) {
+  (void)state, (void)block, (void)now_ns, (void)until_ns;
   return 0;
 }
 
 static const kvsweep_policy policy = {.version = KVSWEEP_POLICY_VERSION,
-                                      .size = offsetof(kvsweep_policy, host_victim),
+                                      .size = offsetof(kvsweep_policy, rank_block),
                                       .rank_turn = rank_turn,
-                                      .host_victim = host_victim};
+                                      .rank_block = rank_block};
 
 const kvsweep_policy* kvsweep_policy_table(void) { return &policy; }

@@ -244,7 +244,6 @@ class HostFuzz {
 
 TEST_CASE("every rule of the host evicts what a naive model of it does", "[fuzz]") {
   const std::string rule = GENERATE(from_range(policies::host_eviction_names()));
-  if (rule == "plugin") return;
   CAPTURE(rule);
   int evictions = 0;
   for_each_seed(2000, [&](std::uint64_t seed) { evictions += HostFuzz(rule, seed).play(); });

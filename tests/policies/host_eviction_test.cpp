@@ -207,7 +207,6 @@ TEST_CASE("a turn that runs uses its KV again after its tool, and a last turn ne
 
 TEST_CASE("content that a copy invalidates leaves its slot to the next store") {
   for (const std::string& rule : policies::host_eviction_names()) {
-    if (rule == "plugin") continue;
     INFO(rule);
     HostWorld world(2, rule, {1s});
     world.serve(0, tokens(2 * kHostBlock, 1));
@@ -223,5 +222,5 @@ TEST_CASE("content that a copy invalidates leaves its slot to the next store") {
 TEST_CASE("an unknown rule for the host is refused with those that exist") {
   CHECK_THROWS_WITH(policies::make_host_eviction("lfu", {}),
                     Catch::Matchers::Contains("must be one of \"lru\", \"next_use\", \"oracle\", "
-                                              "\"arc\", \"plugin\", found \"lfu\""));
+                                              "\"arc\", found \"lfu\""));
 }

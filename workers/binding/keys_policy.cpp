@@ -10,8 +10,7 @@ const Condition kWherePinned = is("policy.retention", {"pin"});
 const Condition kWhereKept = is("policy.retention", {"pin", "infercept", "plugin"});
 const Condition kWherePlugin =
     is("policy.order", {"plugin"}) || is("policy.admission", {"plugin"}) ||
-    is("policy.retention", {"plugin"}) || is("policy.eviction", {"plugin"}) ||
-    is("policy.host_eviction", {"plugin"});
+    is("policy.retention", {"plugin"}) || is("policy.eviction", {"plugin"});
 const Condition kWhereEstimated = is("policy.retention", {"pin", "infercept"}) ||
                                   is("policy.eviction", {"next_use"}) ||
                                   is("policy.host_eviction", {"next_use"});

@@ -2,7 +2,6 @@
 #include <string>
 
 #include "workers/engine/base/clock.hpp"
-#include "workers/engine/cache/host_eviction.hpp"
 #include "workers/engine/step/queue_order.hpp"
 #include "workers/engine/step/retention.hpp"
 #include "workers/policies/admission/config.hpp"
@@ -28,8 +27,7 @@ struct PolicyConfig {
   std::string eviction = "lru";
   std::string host_eviction = "lru";
   EvictionConfig eviction_rule{};
-  std::function<std::unique_ptr<engine::QueueOrder>()> given_order{};            // plugin
-  std::function<std::unique_ptr<engine::HostEviction>()> given_host_eviction{};  // plugin
+  std::function<std::unique_ptr<engine::QueueOrder>()> given_order{};  // plugin
   PluginConfig plugin{};  // wherever an axis says plugin
 
   WorkSource true_work{};   // order srpt, oracle and hint

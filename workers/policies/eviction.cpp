@@ -45,8 +45,7 @@ engine::EvictionChoice make_eviction(const PolicyConfig& config) {
 
 std::unique_ptr<engine::HostEviction> make_host_eviction(const PolicyConfig& config,
                                                          const engine::QueueOrder& order) {
-  return make_host_eviction(config.host_eviction, {config.estimator, &order,
-                                                   config.given_host_eviction, config.parameters});
+  return make_host_eviction(config.host_eviction, {config.estimator, &order, config.parameters});
 }
 
 }  // namespace policies

@@ -8,12 +8,10 @@
 namespace policies {
 
 std::vector<std::string> plugin_axes(const PolicyConfig& config) {
-  const std::pair<const char*, const std::string&> axes[] = {
-      {"order", config.order},
-      {"admission", config.admission.rule},
-      {"retention", config.retention},
-      {"eviction", config.eviction},
-      {"host_eviction", config.host_eviction}};
+  const std::pair<const char*, const std::string&> axes[] = {{"order", config.order},
+                                                             {"admission", config.admission.rule},
+                                                             {"retention", config.retention},
+                                                             {"eviction", config.eviction}};
   std::vector<std::string> names;
   for (const auto& [axis, choice] : axes)
     if (choice == "plugin") names.emplace_back(axis);
@@ -27,7 +25,6 @@ PolicyConfig with_plugin(PolicyConfig config) {
   config.given_order = [plugin] { return make_plugin_order(plugin); };
   config.admission.given = [plugin] { return make_plugin_admission(plugin); };
   config.eviction_rule.given = [plugin] { return make_plugin_eviction(plugin); };
-  config.given_host_eviction = [plugin] { return make_plugin_host_eviction(plugin); };
   return config;
 }
 

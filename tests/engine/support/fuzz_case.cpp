@@ -286,10 +286,6 @@ void add_plugin(FuzzCase& fuzz, std::uint64_t seed) {
   decide(policy.admission.rule);
   decide(policy.retention);
   if (policy.eviction == "lru" && policy.prefetch == "none") decide(policy.eviction);
-  const engine::TierConfig& host = fuzz.config.tier;
-  const bool tier =
-      host.kind != engine::TierKind::none && host.kind != engine::TierKind::swap && !host.arc;
-  if (tier && policy.prefetch == "none") decide(policy.host_eviction);
   if (policy.eviction == "plugin") fuzz.config.tier.store_mode = engine::StoreMode::all;
 }
 

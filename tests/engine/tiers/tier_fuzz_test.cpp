@@ -176,7 +176,6 @@ TEST_CASE("whatever a plugin decides, nothing stalls, and all KV read is what wa
 TEST_CASE("whatever leaves the host first, nothing stalls, and all KV read is what was written",
           "[fuzz]") {
   const std::string rule = GENERATE(from_range(policies::host_eviction_names()));
-  if (rule == "plugin") return;
   const bool async = GENERATE(false, true);
   CAPTURE(rule, async);
   Totals totals;

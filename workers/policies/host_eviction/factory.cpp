@@ -24,9 +24,7 @@ std::unique_ptr<engine::HostEviction> no_rule(const HostEvictionConfig&) { retur
 #define RULE_ENTRY(name) {#name, make_host_##name##_rule},
 #define TUNABLE_RULE_ENTRY(name) {#name, make_host_##name##_rule, host_##name##_rule_declares},
 constexpr Entry<engine::HostEviction, HostEvictionConfig> kRules[] = {
-    {"lru", no_rule},
-    KVSWEEP_HOST_EVICTION_RULES(RULE_ENTRY, TUNABLE_RULE_ENTRY){"arc", no_rule},
-    given_by_plugin<engine::HostEviction, HostEvictionConfig>()};
+    {"lru", no_rule}, KVSWEEP_HOST_EVICTION_RULES(RULE_ENTRY, TUNABLE_RULE_ENTRY){"arc", no_rule}};
 
 }  // namespace
 

@@ -1,5 +1,4 @@
 #pragma once
-#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -14,8 +13,7 @@ namespace policies {
 struct HostEvictionConfig {
   EstimatorConfig estimator{};                // next_use
   const engine::QueueOrder* order = nullptr;  // next_use: the turns that wait; borrowed
-  std::function<std::unique_ptr<engine::HostEviction>()> given{};  // plugin
-  Parameters parameters{};                                         // that rules declare
+  Parameters parameters{};                    // that rules declare
 };
 
 /// Appends what the rules declare.

@@ -1,7 +1,6 @@
 #pragma once
 #include <memory>
 
-#include "workers/engine/cache/host_eviction.hpp"
 #include "workers/engine/step/eviction_rule.hpp"
 #include "workers/engine/step/queue_order.hpp"
 #include "workers/engine/step/retention.hpp"
@@ -21,7 +20,6 @@ std::unique_ptr<AdmissionRule> make_plugin_admission(std::shared_ptr<Plugin> plu
 std::unique_ptr<engine::RetentionPolicy> make_plugin_retention(std::shared_ptr<Plugin> plugin,
                                                                const engine::PinRules& pins);
 std::unique_ptr<engine::EvictionRule> make_plugin_eviction(std::shared_ptr<Plugin> plugin);
-std::unique_ptr<engine::HostEviction> make_plugin_host_eviction(std::shared_ptr<Plugin> plugin);
 
 /// Does as `retention` says, and tells the plugin of every turn that arrives or finishes.
 std::unique_ptr<engine::RetentionPolicy> telling_plugin(

@@ -5,7 +5,7 @@
  *   "policy.plugin" = ["libmine.so"]       # from the sweep file's folder, or absolute
  *   "policy.order" = ["fcfs", "plugin"]    # the queue, if the object has rank_turn
  *
- * The same goes for policy.admission, policy.retention, policy.eviction and policy.host_eviction.
+ * The same goes for policy.admission, policy.retention and policy.eviction.
  *
  * The object exports one function, kvsweep_policy_table(). This header is plain C, of which C++ is
  * a user like others: no exception may leave a function. All times are nanoseconds since the cell
@@ -22,7 +22,7 @@
 
 /* Raised when what is below changes its meaning; the program loads tables of its own version only.
  * Functions that are added at the end of the table do not raise it: `size` says which are there. */
-#define KVSWEEP_POLICY_VERSION 3u
+#define KVSWEEP_POLICY_VERSION 4u
 
 #ifdef __cplusplus
 extern "C" {
@@ -106,8 +106,6 @@ enum {
   KVSWEEP_WASTE = 9
 };
 
-#define KVSWEEP_LEAST_RECENT 0xffffffffu
-
 /* What the object offers: functions, each of which may be NULL. Valid while it is loaded. */
 typedef struct kvsweep_policy {
   uint32_t version; /* KVSWEEP_POLICY_VERSION */
@@ -168,23 +166,6 @@ typedef struct kvsweep_policy {
   void (*on_freed)(void* state, uint32_t block);
   void (*on_used)(void* state, uint32_t block);
   void (*on_evicted)(void* state, uint32_t block);
-
-  /* policy.host_eviction needs host_victim: the slot of the host tier whose content leaves next,
-   * which must be within reach: stored, and not held. KVSWEEP_LEAST_RECENT: the one used least
-   * recently. At least one is within reach. */
-  uint32_t (*host_victim)(void* state, int64_t now_ns);
-  /* The tier has slots from 0 to num_slots - 1, each of slot_blocks KV blocks. */
-  void (*on_host_pool)(void* state, int32_t num_slots, int32_t slot_blocks);
-  /* Content has arrived in the slot, and is within reach. Equal content has equal numbers. */
-  void (*on_host_stored)(void* state, uint32_t slot, uint64_t content);
-  /* The content of the slot is gone: evicted, or, while it was held, found to be invalid (1). */
-  void (*on_host_gone)(void* state, uint32_t slot, int32_t invalid);
-  /* A turn or a copy holds the slot (1), or none does any more (0). */
-  void (*on_host_held)(void* state, uint32_t slot, int32_t held);
-  /* The turn looks for the KV of its prompt for the first time (computed 0), or has computed KV as
-   * it runs (1): of its first `count` slots, with these contents. */
-  void (*on_host_turn)(void* state, const kvsweep_turn* turn, const uint64_t* contents,
-                       int32_t count, int32_t computed);
 } kvsweep_policy;
 
 #if defined(__GNUC__)

@@ -99,8 +99,7 @@ const char* missing(const kvsweep_policy& table, const std::string& axis) {
   } needs[] = {{"order", "rank_turn", table.rank_turn != nullptr},
                {"admission", "admit", table.admit != nullptr},
                {"retention", "retain", table.retain != nullptr},
-               {"eviction", "rank_block", table.rank_block != nullptr},
-               {"host_eviction", "host_victim", table.host_victim != nullptr}};
+               {"eviction", "rank_block", table.rank_block != nullptr}};
   for (const auto& need : needs)
     if (axis == need.axis && !need.has) return need.function;
   return nullptr;

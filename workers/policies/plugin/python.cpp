@@ -130,9 +130,7 @@ using Rows =
     std::tuple<Row<&T::on_arrival>, Row<&T::on_turn_end>, Row<&T::rank_turn>,
                Row<&T::choose_victim, 0>, Row<&T::admit, 0>, Row<&T::on_program_end>,
                Row<&T::retain>, Row<&T::rank_block>, Row<&T::on_computed>, Row<&T::on_hit>,
-               Row<&T::on_released, 2>, Row<&T::on_freed>, Row<&T::on_used>, Row<&T::on_evicted>,
-               Row<&T::host_victim>, Row<&T::on_host_pool>, Row<&T::on_host_stored>,
-               Row<&T::on_host_gone>, Row<&T::on_host_held>, Row<&T::on_host_turn, 1>>;
+               Row<&T::on_released, 2>, Row<&T::on_freed>, Row<&T::on_used>, Row<&T::on_evicted>>;
 constexpr std::size_t kFunctions = std::tuple_size_v<Rows>;
 /// What a class says that it offers: settings, whether it has each function, and a digest.
 constexpr std::size_t kSettings = 16, kDigest = 64, kOffers = kSettings + kFunctions + kDigest;
