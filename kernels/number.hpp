@@ -13,6 +13,11 @@ struct F16 {
   std::uint16_t bits;
 };
 
+/// OCP FP8 E4M3: 4 bits of exponent, 3 of mantissa, no infinities; the largest number is 448.
+struct E4m3 {
+  std::uint8_t bits;
+};
+
 inline std::uint32_t bits_of(float x) {
   std::uint32_t bits;
   std::memcpy(&bits, &x, sizeof bits);
@@ -34,8 +39,15 @@ inline float to_float(F16 x) {
   return float_of(sign | bits_of(float_of(magnitude << 13) * 0x1p112f));
 }
 
+inline float to_float(E4m3 x) {
+  const std::uint32_t sign = (x.bits & 0x80u) << 24;
+  const std::uint32_t magnitude = x.bits & 0x7fu;
+  if (magnitude == 0x7f) return float_of(sign | 0x7fc00000u);
+  return float_of(sign | bits_of(float_of(magnitude << 20) * 0x1p120f));  // as above
+}
+
 /// Conversions round to nearest, ties to even. NaN stays NaN; a magnitude beyond the range becomes
-/// infinity.
+/// infinity, or the largest number of E4m3.
 template <class T>
 T from_float(float x);
 
@@ -70,6 +82,25 @@ inline F16 from_float<F16>(float x) {
     half = (bits - (112u << 23) + 0xfffu + (bits >> 13 & 1u)) >> 13;
   }
   return {static_cast<std::uint16_t>(sign | half)};
+}
+
+template <>
+inline E4m3 from_float<E4m3>(float x) {
+  const std::uint32_t sign = bits_of(x) >> 24 & 0x80u;
+  const std::uint32_t bits = bits_of(x) & 0x7fffffffu;
+  std::uint32_t byte = 0;
+  if (bits > 0x7f800000u) {
+    byte = 0x7fu;
+  } else if (bits > 0x43e00000u) {  // 448
+    byte = 0x7eu;
+  } else if (bits < 0x3c800000u) {  // below 2^-6
+    // A float32 in [2^14, 2^15) counts units of 2^-9, as subnormals of E4m3 do: the addition
+    // rounds.
+    byte = bits_of(float_of(bits) + 0x1p14f) - bits_of(0x1p14f);
+  } else {
+    byte = (bits - (120u << 23) + 0x7ffffu + (bits >> 20 & 1u)) >> 20;
+  }
+  return {static_cast<std::uint8_t>(sign | byte)};
 }
 
 }  // namespace kernels

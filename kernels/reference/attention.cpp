@@ -121,16 +121,15 @@ void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& 
   attend_all(out, chunk, kv, scratch, log);
 }
 
-template void paged_attention(float*, const QueryChunk&, const SequenceKv<float>&,
-                              AttentionScratch&);
-template void paged_attention(float*, const QueryChunk&, const SequenceKv<Bf16>&,
-                              AttentionScratch&);
-template void paged_attention(float*, const QueryChunk&, const SequenceKv<F16>&, AttentionScratch&);
-template void paged_attention(float*, const QueryChunk&, const SequenceKv<float>&,
-                              AttentionScratch&, const Traced&);
-template void paged_attention(float*, const QueryChunk&, const SequenceKv<Bf16>&, AttentionScratch&,
-                              const Traced&);
-template void paged_attention(float*, const QueryChunk&, const SequenceKv<F16>&, AttentionScratch&,
-                              const Traced&);
+#define FOR_KV(Kv)                                                                \
+  template void paged_attention(float*, const QueryChunk&, const SequenceKv<Kv>&, \
+                                AttentionScratch&);                               \
+  template void paged_attention(float*, const QueryChunk&, const SequenceKv<Kv>&, \
+                                AttentionScratch&, const Traced&);
+FOR_KV(float)
+FOR_KV(Bf16)
+FOR_KV(F16)
+FOR_KV(E4m3)
+#undef FOR_KV
 
 }  // namespace kernels::reference

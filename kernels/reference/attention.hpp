@@ -11,7 +11,7 @@ namespace kernels::reference {
 /// Keys and values of one sequence and one layer.
 template <class Kv>
 struct SequenceKv {
-  const Kv* arena = nullptr;  // blocks in `layout`; Kv is float, Bf16 or F16
+  const Kv* arena = nullptr;  // blocks in `layout`; Kv is float, Bf16, F16 or E4m3
   KvLayout layout;
   int layer = 0;
   const std::int32_t* blocks = nullptr;  // [ceil(context / block_size)] the sequence's block table

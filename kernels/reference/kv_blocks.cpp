@@ -60,18 +60,16 @@ void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, 
   append_all(arena, layout, layer, keys, values, stride, tokens, log);
 }
 
-template void append_kv(float*, const KvLayout&, int, const float*, const float*, int,
-                        const PagedTokens&);
-template void append_kv(Bf16*, const KvLayout&, int, const float*, const float*, int,
-                        const PagedTokens&);
-template void append_kv(F16*, const KvLayout&, int, const float*, const float*, int,
-                        const PagedTokens&);
-template void append_kv(float*, const KvLayout&, int, const float*, const float*, int,
-                        const PagedTokens&, const Traced&);
-template void append_kv(Bf16*, const KvLayout&, int, const float*, const float*, int,
-                        const PagedTokens&, const Traced&);
-template void append_kv(F16*, const KvLayout&, int, const float*, const float*, int,
-                        const PagedTokens&, const Traced&);
+#define FOR_KV(Kv)                                                                    \
+  template void append_kv(Kv*, const KvLayout&, int, const float*, const float*, int, \
+                          const PagedTokens&);                                        \
+  template void append_kv(Kv*, const KvLayout&, int, const float*, const float*, int, \
+                          const PagedTokens&, const Traced&);
+FOR_KV(float)
+FOR_KV(Bf16)
+FOR_KV(F16)
+FOR_KV(E4m3)
+#undef FOR_KV
 
 void copy_block(void* to, const void* from, std::int64_t bytes) {
   std::memcpy(to, from, static_cast<std::size_t>(bytes));

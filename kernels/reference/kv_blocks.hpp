@@ -17,7 +17,7 @@ struct PagedTokens {
 };
 
 /// Writes keys and values of the step's tokens to their slots, converted to the arena's type.
-///   arena         blocks in `layout`; Kv is float, Bf16 or F16
+///   arena         blocks in `layout`; Kv is float, Bf16, F16 or E4m3
 ///   keys, values  [num_tokens][stride]; the first kv_heads * head_dim of each row are used
 template <class Kv>
 void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,

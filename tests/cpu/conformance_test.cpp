@@ -14,7 +14,8 @@ TEST_CASE("the simulator makes the same decisions as a run that computes the mod
   support::for_each_seed(300, [&](std::uint64_t seed) {
     Dice dice(seed);
     const auto jobs = random_jobs(dice, small_llama().shape().vocab, kMaxModelLen);
-    const Serving serving = random_serving(dice, model::DType::f32);
+    const auto kv_type = seed % 2 == 0 ? model::DType::f32 : model::DType::e4m3;
+    const Serving serving = random_serving(dice, kv_type);
     const Served computed = serve(small_llama(), jobs, serving);
     const Served simulated = simulate(jobs, serving, computed);
     const std::string found = first_other_decision(computed, simulated);

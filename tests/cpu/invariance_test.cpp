@@ -17,7 +17,8 @@ TEST_CASE(
   support::for_each_seed(150, [&](std::uint64_t seed) {
     Dice dice(seed);
     const auto& weights = seed % 4 == 0 ? opt : seed % 4 == 1 ? qwen : llama;
-    const auto kv_type = dice.any({model::DType::f32, model::DType::bf16, model::DType::f16});
+    const auto kv_type =
+        dice.any({model::DType::f32, model::DType::bf16, model::DType::f16, model::DType::e4m3});
     const auto jobs = random_jobs(dice, weights.shape().vocab, kMaxModelLen);
     const Served plain = serve(weights, jobs, plain_serving(kMaxModelLen, kv_type));
     for (int variant = 0; variant < 4; ++variant) {

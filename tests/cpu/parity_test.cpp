@@ -139,3 +139,31 @@ TEST_CASE("16-bit weights and KV deviate from float32 no more than transformers 
     }
   }
 }
+
+TEST_CASE("KV of e4m3 moves logits by at most 15 % of the largest, but moves them",
+          "[parity]") {
+  for (const char* name : kFixtures) {
+    const ModelFixture fixture(name);
+    const backends::CpuWeights weights(fixture.config, *fixture.weights, model::DType::bf16, 1);
+    std::map<std::pair<int, int>, std::vector<float>> exact;  // by job and position
+    Deviation deviation;
+    Serving serving = serving_of(kWays[0]);
+    serving.kv_type = model::DType::bf16;
+    serving.on_row = [&](int job, int, int position, std::span<const float> logits) {
+      exact[{job, position}].assign(logits.begin(), logits.end());
+    };
+    serve(weights, twice(fixture.prompts), serving);
+    serving.kv_type = model::DType::e4m3;
+    serving.on_row = [&](int job, int, int position, std::span<const float> logits) {
+      const std::vector<float>& expected = exact.at({job, position});
+      const auto prompt = static_cast<std::size_t>(job) % fixture.prompts.size();
+      for (std::size_t i = 0; i < logits.size(); ++i)
+        deviation.add(logits[i], expected[i], fixture.prompts[prompt].max_abs_logit);
+    };
+    serve(weights, twice(fixture.prompts), serving);
+    INFO(name << ": deviation " << deviation.greatest << " of " << deviation.compared);
+    std::cout << name << ", KV of e4m3: deviation " << deviation.greatest << '\n';
+    CHECK(deviation.greatest <= 0.15);
+    CHECK(deviation.greatest > 1e-4);
+  }
+}

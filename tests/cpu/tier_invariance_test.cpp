@@ -18,7 +18,8 @@ struct TierCase {
   explicit TierCase(std::uint64_t seed) : dice(seed) {
     static const auto opt = random_model(small_model(model::Architecture::opt));
     weights = seed % 3 == 0 ? &opt : &small_llama();
-    const auto kv_type = dice.any({model::DType::f32, model::DType::bf16, model::DType::f16});
+    const auto kv_type =
+        dice.any({model::DType::f32, model::DType::bf16, model::DType::f16, model::DType::e4m3});
     jobs = random_jobs(dice, weights->shape().vocab, kMaxModelLen);
     plain = cpu_test::serve(*weights, jobs, plain_serving(kMaxModelLen, kv_type));
     renew(kv_type);

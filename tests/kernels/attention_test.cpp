@@ -94,7 +94,7 @@ struct Sequence {
 }  // namespace
 
 TEMPLATE_TEST_CASE("attention is the causal softmax average over a paged prefix", "[kernels]",
-                   float, Bf16, F16) {
+                   float, Bf16, F16, E4m3) {
   const int block = 16;
   for (const int context : {1, block - 1, block, block + 1, 5 * block}) {
     for (const int queries : {0, 1, std::min(context, block - 1), context}) {
@@ -107,7 +107,7 @@ TEMPLATE_TEST_CASE("attention is the causal softmax average over a paged prefix"
 
 TEMPLATE_TEST_CASE(
     "a query's result has the same bits in chunks of any length and blocks of any size",
-    "[kernels]", float, Bf16, F16) {
+    "[kernels]", float, Bf16, F16, E4m3) {
   const int context = 67;
   const Sequence<TestType> sequence(4, 2, 16, context);
   const Floats whole = sequence.attention(context, 16);

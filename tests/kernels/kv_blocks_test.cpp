@@ -54,7 +54,7 @@ void check_append(int block_size, const Ints& starts, const Ints& lengths) {
 }  // namespace
 
 TEMPLATE_TEST_CASE("every token's keys and values go to its own slot and nowhere else", "[kernels]",
-                   float, Bf16, F16) {
+                   float, Bf16, F16, E4m3) {
   for (const int block_size : {1, 2, 7, 16}) {
     check_append<TestType>(block_size, {}, {});
     check_append<TestType>(block_size, {0}, {1});
@@ -71,7 +71,7 @@ TEST_CASE("a copied block equals its source and its neighbors stay", "[kernels]"
   CHECK(to == Ints{9, 1, 2, 3, 9});
 }
 
-TEMPLATE_TEST_CASE("a poisoned block is NaN in every format", "[kernels]", float, Bf16, F16) {
+TEMPLATE_TEST_CASE("a poisoned block is NaN in every format", "[kernels]", float, Bf16, F16, E4m3) {
   std::vector<TestType> block(10, from_float<TestType>(1));
   reference::poison_block(block.data(), 9 * sizeof(TestType));
   for (std::size_t i = 0; i < 9; ++i) CHECK(std::isnan(to_float(block[i])));

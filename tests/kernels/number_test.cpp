@@ -65,6 +65,23 @@ TEST_CASE("float16 is the nearest number, ties to even, subnormals included", "[
   CHECK(wrong == 0);
 }
 
+TEST_CASE("E4M3 is the nearest number, ties to even, subnormals included, and at most 448",
+          "[number]") {
+  int wrong = 0;
+  for_floats(3, [&](float x) {
+    const double expected = nearest(x, 3, -6);
+    wrong += rounded<E4m3>(x) != (std::abs(expected) > 448 ? std::copysign(448, x) : expected);
+  });
+  CHECK(wrong == 0);
+  CHECK(rounded<E4m3>(-kInfinity) == -448);
+  CHECK(std::isnan(rounded<E4m3>(kNaN)));
+  CHECK(std::signbit(rounded<E4m3>(-0.f)));
+  for (std::uint32_t bits = 0; bits < 0x100; ++bits) {
+    const E4m3 byte{static_cast<std::uint8_t>(bits)};
+    CHECK(from_float<E4m3>(to_float(byte)).bits == bits);
+  }
+}
+
 TEST_CASE("every 16-bit number survives the way through float32", "[number]") {
   int wrong = 0;
   for (std::uint32_t bits = 0; bits < 0x10000; ++bits) {

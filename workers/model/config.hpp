@@ -17,9 +17,9 @@ enum class Architecture : std::uint8_t {
   opt,    // LayerNorm, learned positions (offset 2), ReLU MLP, biases
 };
 
-/// Type of weights, activations and KV in memory. Arithmetic is float32.
-enum class DType : std::uint8_t { f32, bf16, f16 };
-constexpr int size_of(DType type) { return type == DType::f32 ? 4 : 2; }
+/// Type of weights, activations and KV in memory; e4m3 is of KV alone. Arithmetic is float32.
+enum class DType : std::uint8_t { f32, bf16, f16, e4m3 };
+constexpr int size_of(DType type) { return type == DType::f32 ? 4 : type == DType::e4m3 ? 1 : 2; }
 /// By their numbers, as a checkpoint's configuration names them.
 inline constexpr std::array<std::string_view, 3> kDTypeNames = {"float32", "bfloat16", "float16"};
 inline std::string to_text(DType type) {

@@ -18,12 +18,13 @@ void with_scalar(DType type, const Use& use) {
       return use(kernels::Bf16());
     case DType::f16:
       return use(kernels::F16());
+    case DType::e4m3:
+      return use(kernels::E4m3());
   }
 }
 
-/// Converts every scalar of `in`, rounding to nearest even; values beyond the range of float16
-/// become infinite. `in` and `out` hold the same number of scalars, at any alignment, and do not
-/// overlap.
+/// Converts every scalar of `in` as kernels::from_float() does. `in` and `out` hold the same number
+/// of scalars, at any alignment, and do not overlap.
 void convert(DType from, std::span<const std::byte> in, DType to, std::span<std::byte> out);
 
 }  // namespace model

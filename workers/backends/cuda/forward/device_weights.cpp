@@ -52,6 +52,7 @@ kernels::gpu::Type kernel_type(model::DType type) {
     case model::DType::f16:
       return kernels::gpu::Type::f16;
     case model::DType::f32:
+    case model::DType::e4m3:  // of KV alone
       break;
   }
   throw engine::InputError("the cuda backend computes in bfloat16 or float16, found float32");
