@@ -22,7 +22,7 @@ bool follows(const std::string& key, const std::string& named) {
     return key == "server.command" || key.starts_with("server.env.") ||
            key.starts_with("server.request.");
   if (named == "model" && key == "engine.dtype") return true;
-  if (named == "gpu" || named == "model")
+  if (named == "gpu" || named == "model" || named == "engine.kv_dtype")
     return key == "sim.cost_model" || key == "sim.constants" || key == "engine.kv_tokens";
   if (named == "sim.cost_model") return key == "sim.constants";
   if (named == "engine.max_model_len") return key == "workload.max_context";

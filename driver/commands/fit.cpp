@@ -66,6 +66,10 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
   const std::vector<ConfiguredCell> cells = finished(reader, options);
   for (const ConfiguredCell& cell : cells) {
     if (sweep::lack_of_table(*cell.record, "steps").empty()) rows.push_back(cell.record->index);
+    if (analysis::shown(cell.value("engine.kv_dtype")) == "fp8_e4m3")
+      throw UsageError(
+          "fit needs cells of engine.kv_dtype bf16, whose constants sim scales for others: choose "
+          "with --only");
     gpus.insert(analysis::shown(cell.value("gpu")));
     models.insert(analysis::shown(cell.value("model")));
     backends.insert(cell.record->backend);

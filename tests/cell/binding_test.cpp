@@ -4,6 +4,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "tests/workload/trace/trace_text.hpp"
+#include "workers/backends/sim/cost_model.hpp"
 
 using support::Cell;
 using worker::ArrivalConfig;
@@ -170,6 +171,42 @@ TEST_CASE("a host tier under vllm-0.33 is that of its connector, asynchronously 
   CHECK(older.config().engine.tier.store_mode == engine::StoreMode::all);
   CHECK_FALSE(older.config().engine.tier.as_v0_26);
   CHECK_THAT(older.set("policy.store", "all").refusal(), Catch::Matchers::Contains("\"eager\""));
+}
+
+TEST_CASE("KV of fp8 has half the bytes in pool, host memory and on disk, and costs half to read") {
+  const auto offload = [] {
+    Cell cell = Cell().set("policy", "cpu_offload").set("dram_gib", 16).set("policy.disk_gib", 2);
+    return cell.set("gpu", "h200-141gb");
+  };
+  CHECK(offload().set("engine.kv_dtype", "bf16").identity() == offload().identity());
+  const auto wide = offload().config();
+  for (const std::string gpu : {"h200-141gb", "a100-sxm-40gb"}) {  // with a published pool; without
+    Cell cell = offload().set("gpu", gpu);
+    const auto before = cell.config().engine.kv.num_blocks;
+    const auto after = cell.set("engine.kv_dtype", "fp8_e4m3").config().engine.kv.num_blocks;
+    CHECK(after - 2 * before >= -1);
+    CHECK(after - 2 * before <= 1);
+  }
+  Cell cell = offload().set("engine.kv_dtype", "fp8_e4m3");
+  const auto narrow = cell.config();
+  CHECK(2 * narrow.bytes_per_block == wide.bytes_per_block);
+  CHECK(2 * narrow.link.bytes_per_block == wide.link.bytes_per_block);
+  CHECK(2 * narrow.disk.bytes_per_block == wide.disk.bytes_per_block);
+  CHECK(narrow.engine.tier.host_blocks == 2 * wide.engine.tier.host_blocks);
+  CHECK(narrow.engine.tier.disk_blocks == 2 * wide.engine.tier.disk_blocks);
+  CHECK(cell.set("engine.kv_tokens", 80'000).config().engine.kv.num_blocks == 5'001);
+  for (const std::string name : {"kernels", "measured"}) {
+    const auto read = [&](const worker::ExperimentConfig& config) {
+      const auto model = backends::make_cost_model(name, config.gpu, config.model);
+      const backends::StepShape near = {.tokens = 1, .sequences = 1, .decodes = 1};
+      backends::StepShape far = near;
+      far.decode_context_tokens = 1'000'000;
+      return engine::to_seconds(model->step_time(far) - model->step_time(near));
+    };
+    CHECK(read(narrow) == Approx(read(wide) / 2));
+  }
+  CHECK_THAT(Cell(cell).set("sim.server", "vllm 0.26").refusal(),
+             Catch::Matchers::Contains("engine.kv_dtype must be \"bf16\" with sim.server"));
 }
 
 TEST_CASE("a disk of no size is none, and its keys leave the identity of other cells as it was") {

@@ -80,6 +80,7 @@ TEST_CASE("every setting that the result depends on makes another cell") {
       {"engine.long_prefill_token_threshold", std::int64_t{512}},
       {"engine.reserve_full_sequence", false},
       {"engine.prefix_caching", false},
+      {"engine.kv_dtype", std::string("fp8_e4m3")},
       {"workload.kind", std::string("agent8")},
       {"workload.jobs", std::int64_t{99}},
       {"workload.seed", std::int64_t{43}},

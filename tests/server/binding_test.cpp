@@ -108,6 +108,19 @@ TEST_CASE("with server.match the sizes of engine.* are flags of the server's kin
         Words{"serve", "{port}", "-kvu", "-c", "16010", "-np", "8", "-b", "2048", "-ub", "2048"});
 }
 
+TEST_CASE("with server.match vllm is given KV of fp8, and no other kind is") {
+  ServerKeys world = vllm("serve {port}").put("server.match", true);
+  world.put("engine.kv_tokens", std::int64_t{16000});
+  const std::int64_t wide = bind(world).config.bytes_per_block;
+  world.set("engine.kv_dtype", "fp8_e4m3");
+  const worker::ExperimentConfig config = bind(world).config;
+  const Words& command = config.server->command;
+  CHECK(Words(command.end() - 2, command.end()) == Words{"--kv-cache-dtype", "fp8"});
+  CHECK(2 * config.bytes_per_block == wide);
+  CHECK_THAT(refusal(world.set("server.kind", "sglang")),
+             Contains("engine.kv_dtype must be \"bf16\" on a server of another kind than vllm"));
+}
+
 TEST_CASE("with server.steps the command has the scheduler class that writes steps") {
   const auto words = [](const std::string& command) {
     return bind(vllm(command).put("server.steps", true)).config.server->command;

@@ -154,6 +154,8 @@ backends::CostScale bind_scale(ParamBinder& in, const std::string& backend) {
 void use_steps_of(ParamBinder& in, const std::string& server) {
   ExperimentConfig& config = in.config;
   if (config.cost_model != "measured") in.fail("sim.server", "needs sim.cost_model \"measured\"");
+  if (config.model.fp8_kv)
+    in.fail("engine.kv_dtype", "must be \"bf16\" with sim.server, whose steps had no other");
   const auto& known = config.gpu.servers;
   const auto found = known.find(server + (config.engine.async_scheduling ? ".async" : ".sync"));
   if (found != known.end() && found->second.model == config.model.name) {
@@ -172,7 +174,8 @@ void use_steps_of(ParamBinder& in, const std::string& server) {
 void bind_experiment(ParamBinder& in, Profiles& profiles) {
   ExperimentConfig& config = in.config;
   config.gpu = in.profile("gpu", profiles, &Profiles::gpu);
-  const model::ModelConfig model = in.profile("model", profiles, &Profiles::model_config);
+  model::ModelConfig model = in.profile("model", profiles, &Profiles::model_config);
+  bind_kv_dtype(in, model.shape);
   config.model = model.shape;
   config.gpu = backends::scaled(config.gpu, bind_scale(in, config.backend));
   const bool is_sim = config.backend == "sim";
@@ -253,6 +256,11 @@ void require_built(const ExperimentConfig& config) {
     const std::string problem =
         backends::why_not(backends::cuda_kernels(), config.engine.kv.block_size, config.model);
     if (!problem.empty()) throw NotBuilt("not built yet: " + problem);
+    if (config.model.fp8_kv && config.transformer->contiguous_prefill)
+      throw NotBuilt(
+          "not built yet: engine.kv_dtype \"fp8_e4m3\" with engine.prefill_attention "
+          "\"contiguous\", "
+          "which would read other KV than chunks do");
   }
   if (!config.engine.async_scheduling) return;
   const std::string part = not_built_async(config);

@@ -89,6 +89,11 @@ const std::vector<Key> kEngineRows = {
     {"engine.dtype", OneOf{{model::kDTypeNames.begin(), model::kDTypeNames.end()}},
      computed("float32 on cpu, the model's on cuda"), is_not("backend", "sim"),
      "Type of weights and KV; on cuda the model's own and no other."},
+    {"engine.kv_dtype", OneOf{{"bf16", "fp8_e4m3"}}, neutral("bf16"), kAlways,
+     "Type of KV in pool, host tier and disk: bf16, which is that of the weights, or fp8_e4m3, one "
+     "byte a number, with scale 1.0 for K and V as vLLM's --kv-cache-dtype fp8. For it "
+     "sim.cost_model scales what kernels and measured take for reads of KV by the bytes; published "
+     "steps knew none."},
     {"engine.debug", Flag{}, value(false), is_not("backend", "sim"),
      "Keeps checksums of copied blocks, poisons fresh blocks and makes a NaN an error that names "
      "step and layer.",

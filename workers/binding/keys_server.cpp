@@ -52,8 +52,8 @@ const std::vector<Key> kServerRows = {
          {"forced", Chain::forced}}),
     {"server.match", Flag{}, neutral(false), kOnServer,
      "Gives the server the sizes engine.kv_tokens, block_size, max_num_seqs, "
-     "max_num_batched_tokens and max_model_len by flags of its kind behind server.command, and "
-     "refuses a server that reports others."},
+     "max_num_batched_tokens and max_model_len, and vllm its kv_dtype, by flags of its kind behind "
+     "server.command, and refuses a server that reports other sizes."},
     words_for<&C::server, &Server::reset>(
         "server.reset", neutral("auto"), kOnServer,
         "How the server's caches are emptied between cells: by its own reset, which a probe "

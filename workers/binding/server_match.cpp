@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 
+#include "workers/binding/key_groups.hpp"
 #include "workers/binding/server.hpp"
 
 namespace worker {
@@ -11,10 +12,11 @@ namespace {
 using server::EngineSizes;
 using server::Kind;
 
-/// A flag that gives a server a size, under its short and its long name.
+/// A flag that gives a server a size or the type of its KV, under its short and its long name.
 struct SizeFlag {
   const char *name, *other;
   std::optional<std::int64_t> value;  // empty: the flag stands alone
+  std::string word = {};              // in place of a value
 };
 
 /// vLLM counts its null block. llama-server has no blocks: its
@@ -97,11 +99,16 @@ void bind_match(ParamBinder& in, ExperimentConfig& config) {
   if (*sizes.kv_tokens < longest)
     in.fail("engine.kv_tokens", "must be at least engine.max_model_len (" +
                                     std::to_string(longest) + ") in whole blocks");
-  const std::vector<SizeFlag> flags = flags_of(server.kind, sizes);
+  bind_kv_dtype(in, config.model);
+  if (config.model.fp8_kv && server.kind != Kind::vllm)
+    in.fail("engine.kv_dtype", "must be \"bf16\" on a server of another kind than vllm");
+  std::vector<SizeFlag> flags = flags_of(server.kind, sizes);
+  if (config.model.fp8_kv) flags.push_back({"--kv-cache-dtype", "", {}, "fp8"});
   refuse_own_flags(in, server, flags);
   for (const SizeFlag& flag : flags) {
     server.command.emplace_back(flag.name);
     if (flag.value) server.command.push_back(std::to_string(*flag.value));
+    if (!flag.word.empty()) server.command.push_back(flag.word);
   }
   server.match = sizes;
   const auto block = static_cast<int>(sizes.block_size.value_or(config.engine.kv.block_size));

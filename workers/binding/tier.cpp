@@ -78,10 +78,10 @@ void bind_disk(ParamBinder& in) {
 
 void bind_block_bytes(ExperimentConfig& config) {
   const model::ModelShape& shape = config.model;
-  const int bytes =
+  const int wide =
       config.transformer ? model::size_of(config.transformer->dtype) : shape.dtype_bytes;
-  config.bytes_per_block =
-      config.engine.kv.block_size * (model::kv_bytes_per_token(shape) / shape.dtype_bytes) * bytes;
+  config.bytes_per_block = config.engine.kv.block_size * model::kv_scalars_per_token(shape) *
+                           model::kv_scalar_bytes(shape, wide);
 }
 
 void bind_tier(ParamBinder& in) {

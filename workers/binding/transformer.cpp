@@ -35,6 +35,10 @@ void record_weights(ParamBinder& in, const Transformer& transformer, Profiles& p
 
 }  // namespace
 
+void bind_kv_dtype(ParamBinder& in, model::ModelShape& shape) {
+  shape.fp8_kv = in.text("engine.kv_dtype") == "fp8_e4m3";
+}
+
 void bind_transformer(ParamBinder& in, const model::ModelConfig& model, Profiles& profiles) {
   Transformer transformer;
   transformer.config = model;

@@ -15,7 +15,7 @@ backends::CpuOptions options_of(const ExperimentConfig& config) {
   const Transformer& transformer = *config.transformer;
   const engine::SchedulerConfig& scheduler = config.engine.scheduler;
   backends::CpuOptions options;
-  options.kv_type = transformer.dtype;
+  options.kv_type = config.model.fp8_kv ? model::DType::e4m3 : transformer.dtype;
   options.checks = transformer.checks ? backends::Checks::debug : backends::Checks::off;
   options.limits.tokens = scheduler.max_num_batched_tokens;
   options.limits.sequences = scheduler.max_num_seqs;

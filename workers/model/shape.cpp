@@ -23,8 +23,10 @@ std::int64_t norm_params(const ModelShape& s) {
 
 }  // namespace
 
+std::int64_t kv_scalars_per_token(const ModelShape& s) { return 2 * kv_width(s) * s.layers; }
+
 std::int64_t kv_bytes_per_token(const ModelShape& s) {
-  return 2 * kv_width(s) * s.layers * s.dtype_bytes;
+  return kv_scalars_per_token(s) * kv_scalar_bytes(s, s.dtype_bytes);
 }
 
 std::int64_t linear_params_per_layer(const ModelShape& s) {

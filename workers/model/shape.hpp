@@ -15,15 +15,20 @@ struct ModelShape {
   int intermediate = 0;  // width of the MLP
   int vocab = 0;
   int max_context = 0;     // tokens
-  int dtype_bytes = 0;     // of a weight, an activation and a KV scalar
+  int dtype_bytes = 0;     // of a weight, an activation and, unless fp8_kv, a KV scalar
   bool gated_mlp = false;  // gate, up and down projections instead of up and down
   bool tied_embeddings = false;
   bool biases = false;        // on every linear layer and every norm
   int learned_positions = 0;  // rows of a position table; 0 with rotary positions
   bool qkv_biases = false;    // on the query, key and value projections alone (Qwen2)
   bool qk_norms = false;      // RMSNorm of each query and key head before its rotation (Qwen3)
+  bool fp8_kv = false;        // KV scalars are of one byte (engine.kv_dtype)
 };
 
+/// Scalars of the keys and values of one token in all layers, count.
+std::int64_t kv_scalars_per_token(const ModelShape& shape);
+/// Bytes of a KV scalar where one that is not of fp8 has `wide`.
+constexpr int kv_scalar_bytes(const ModelShape& shape, int wide) { return shape.fp8_kv ? 1 : wide; }
 /// Keys and values of one token in all layers, bytes.
 std::int64_t kv_bytes_per_token(const ModelShape& shape);
 

@@ -101,6 +101,15 @@ TEST_CASE("what follows from a named key may differ") {
       {{"policy", text("fcfs")}, {"model", text("opt-13b")}, {"engine.dtype", text("float16")}},
       80);
   CHECK(within(models, {{"model"}, "jct_wall_mean_s", {}}).rows.at(0).ratio.value == Approx(2));
+  ArchivedCells kv;
+  kv.add({{"policy", text("fcfs")}, {"sim.constants", text("wide")}}, 40);
+  kv.add({{"policy", text("fcfs")},
+          {"engine.kv_dtype", text("fp8_e4m3")},
+          {"sim.constants", text("narrow")},
+          {"engine.kv_tokens", whole(916000)}},
+         80);
+  CHECK(within(kv, {{"engine.kv_dtype"}, "jct_wall_mean_s", {}}).rows.at(0).ratio.value ==
+        Approx(2));
   CHECK_THAT(refusal(models, {{"gpu"}, "jct_wall_mean_s", {}}),
              Contains("model: llama-3.1-8b and opt-13b; name it in --by"));
 }

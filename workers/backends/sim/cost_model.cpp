@@ -77,8 +77,13 @@ std::unique_ptr<CostModel> measured_cost(const GpuProfile& gpu, const model::Mod
     refuse("measured", gpu, shape,
            "its profile has no [measured] table for that model; run the model there with "
            "--backend cuda and see kvsweep fit, or use");
-  const MeasuredFit& fit = *gpu.measured;
-  const std::string of = fit.server.empty() ? "" : " (steps of " + fit.server + ')';
+  MeasuredFit fit = *gpu.measured;
+  std::string of = fit.server.empty() ? "" : " (steps of " + fit.server + ')';
+  if (shape.fp8_kv) {
+    // Steps were measured with KV of 16 bits, and reading it is bound by its bytes.
+    fit.kv_token_ns *= 1.0 / shape.dtype_bytes;
+    of = " (KV reads scaled to fp8)";
+  }
   ConstantsText constants("measured");
   constants.add("base_ms", fit.base_ms)
       .add("token_us", fit.token_us)

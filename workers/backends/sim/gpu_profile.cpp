@@ -43,7 +43,7 @@ bool is_device(const GpuProfile& gpu, const std::string& device_name, std::int64
 
 std::int64_t kv_pool_tokens(const GpuProfile& gpu, const model::ModelShape& shape) {
   if (const auto known = gpu.kv_tokens.find(shape.name); known != gpu.kv_tokens.end())
-    return known->second;
+    return known->second * shape.dtype_bytes / model::kv_scalar_bytes(shape, shape.dtype_bytes);
   const double usable = static_cast<double>(gpu.memory_mib) * kMib * gpu.pool.utilization;
   const double room =
       usable - gpu.pool.overhead_gib * 0x1p30 - static_cast<double>(model::weight_bytes(shape));

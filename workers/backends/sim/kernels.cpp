@@ -19,7 +19,7 @@ constexpr int kGemmsPerLayer = 4;  // QKV, output, up (with gate), down
 KernelsCost::KernelsCost(const GpuProfile& gpu, const model::ModelShape& shape)
     : shape_(shape),
       fit_(gpu.kernels),
-      estimated_(fit_.estimated || fit_.model != shape.name),
+      estimated_(fit_.estimated || fit_.model != shape.name || shape.fp8_kv),
       norm_squarings_(std::countr_zero(static_cast<unsigned>(fit_.gemm_norm))),
       overhead_(fit_.step_overhead_us * 1e-6) {
   const double layers = shape.layers;
@@ -108,8 +108,8 @@ std::optional<StepLine> KernelsCost::line_below(int tokens) const {
 }
 
 std::string KernelsCost::digest_text() const {
-  return ConstantsText("kernels")
-      .add("layers", shape_.layers)
+  ConstantsText constants("kernels");
+  constants.add("layers", shape_.layers)
       .add("hidden", shape_.hidden)
       .add("heads", shape_.heads)
       .add("kv_heads", shape_.kv_heads)
@@ -128,8 +128,9 @@ std::string KernelsCost::digest_text() const {
       .add("decode_launch_us", fit_.decode_launch_us)
       .add("decode_row_ns", fit_.decode_row_ns)
       .add("decode_gb_s", fit_.decode_gb_s)
-      .add("step_overhead_us", fit_.step_overhead_us)
-      .text();
+      .add("step_overhead_us", fit_.step_overhead_us);
+  if (shape_.fp8_kv) constants.add("kv_scalar_bytes", 1);
+  return constants.text();
 }
 
 }  // namespace backends
