@@ -68,7 +68,7 @@ __device__ inline std::int64_t slot_offset(const AppendKv& op, std::int64_t bloc
                : op.kv.layout.key(block, op.kv.layer, kv_head, slot);
 }
 
-template <class T, class Log>
+template <class T, class Kv, class Log>
 __global__ void append_kv_kernel(AppendKv op, Log log) {
   const std::int64_t token = blockIdx.x;
   launch_dependents();
@@ -105,7 +105,7 @@ __global__ void append_kv_kernel(AppendKv op, Log log) {
     if (query || op.keep_contiguous) store_pair(at, half, pair);
     if (query || op.kv.arena == nullptr) continue;
     const int kv_head = (head - heads) % kv_heads;
-    T* to = static_cast<T*>(op.kv.arena) + slot_offset(op, block, slot, kv_head, value) + first;
+    Kv* to = static_cast<Kv*>(op.kv.arena) + slot_offset(op, block, slot, kv_head, value) + first;
     logged.issue();
     store_pair(to, half, pair);
     logged.wrote(i, pieces);
@@ -123,9 +123,10 @@ inline int threads_of(const HeadShape& shape) {
 template <class Log>
 void launch(const AppendKv& op, const Log& log, cudaStream_t stream) {
   const Grid grid = {static_cast<unsigned>(op.tokens), static_cast<unsigned>(threads_of(op.shape))};
-  with_16_bit(op.type, [&](auto tag) {
+  with_kv(op.type, op.kv.e4m3, [&](auto tag, auto of_kv) {
     using T = typename decltype(tag)::type;
-    launch_overlapping("append_kv", append_kv_kernel<T, Log>, grid, stream, op, log);
+    using Kv = typename decltype(of_kv)::type;
+    launch_overlapping("append_kv", append_kv_kernel<T, Kv, Log>, grid, stream, op, log);
   });
 }
 

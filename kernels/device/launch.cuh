@@ -1,6 +1,7 @@
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <stdexcept>
 
@@ -29,6 +30,15 @@ void with_16_bit(Type type, const Call& call) {
       break;
   }
   throw std::invalid_argument("a kernel for 16-bit numbers was given float32");
+}
+
+/// Calls `call` for the type of activations and for that of KV.
+template <class Call>
+void with_kv(Type type, bool e4m3, const Call& call) {
+  with_16_bit(type, [&](auto tag) {
+    if (e4m3) return call(tag, Tag<__nv_fp8_e4m3>{});
+    call(tag, tag);
+  });
 }
 
 template <class Call>

@@ -22,6 +22,21 @@ __device__ inline void wait_copies() {
   asm volatile("cp.async.wait_group %0;\n" ::"n"(kPending) : "memory");
 }
 
+/// Loads 8 bytes from shared memory, or stores 16.
+__device__ inline uint2 load_eight_bytes(std::uint32_t from) {
+  uint2 out;
+  asm volatile("ld.shared.v2.u32 {%0, %1}, [%2];\n"
+               : "=r"(out.x), "=r"(out.y)
+               : "r"(from)
+               : "memory");
+  return out;
+}
+__device__ inline void store_sixteen_bytes(std::uint32_t to, const uint4& from) {
+  asm volatile("st.shared.v4.u32 [%0], {%1, %2, %3, %4};\n" ::"r"(to), "r"(from.x), "r"(from.y),
+               "r"(from.z), "r"(from.w)
+               : "memory");
+}
+
 /// Loads four 8x8 matrices of 16-bit numbers; lane l gives the address of row l % 8 of matrix l /
 /// 8.
 __device__ inline void load_matrices(std::uint32_t (&out)[4], std::uint32_t address) {
@@ -30,7 +45,20 @@ __device__ inline void load_matrices(std::uint32_t (&out)[4], std::uint32_t addr
                : "r"(address)
                : "memory");
 }
+/// The same of two matrices; lanes from 16 on may give any address.
+__device__ inline void load_matrices(std::uint32_t (&out)[2], std::uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];\n"
+               : "=r"(out[0]), "=r"(out[1])
+               : "r"(address)
+               : "memory");
+}
 /// The same with each matrix transposed.
+__device__ inline void load_transposed(std::uint32_t (&out)[2], std::uint32_t address) {
+  asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];\n"
+               : "=r"(out[0]), "=r"(out[1])
+               : "r"(address)
+               : "memory");
+}
 __device__ inline void load_transposed(std::uint32_t (&out)[4], std::uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0, %1, %2, %3}, [%4];\n"
                : "=r"(out[0]), "=r"(out[1]), "=r"(out[2]), "=r"(out[3])
@@ -71,7 +99,8 @@ __device__ inline float exp2_fast(float x) {
 /// pieces of a row, so that the eight rows of a matrix are in different banks.
 template <int kRowBytes>
 __device__ inline std::uint32_t swizzled(int row, int piece) {
-  return static_cast<std::uint32_t>(row * kRowBytes + ((piece ^ (row & 7)) << 4));
+  const int permuted = kRowBytes >= 128 ? piece ^ (row & 7) : piece ^ (row / 2 & 3);
+  return static_cast<std::uint32_t>(row * kRowBytes + (permuted << 4));
 }
 
 }  // namespace kernels::gpu

@@ -1,8 +1,10 @@
 #pragma once
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
+#include <cuda_fp8.h>
 
 #include <cstdint>
+#include <type_traits>
 
 namespace kernels::gpu {
 
@@ -47,6 +49,54 @@ __device__ inline float2 unpack(std::uint32_t pair) {
   return {to_float(numbers[0]), to_float(numbers[1])};
 }
 
+/// Two numbers of KV, the first in the low half. Those of e4m3 are at most 448.
+template <class Kv>
+using PairOf = std::conditional_t<sizeof(Kv) == 1, std::uint16_t, std::uint32_t>;
+template <class Kv>
+__device__ inline PairOf<Kv> pack_kv(float low, float high) {
+  if constexpr (sizeof(Kv) == 1)
+    return __nv_cvt_float2_to_fp8x2({low, high}, __NV_SATFINITE, __NV_E4M3);
+  else
+    return pack<Kv>(low, high);
+}
+
+/// Two numbers of e4m3 as two of T. Exact.
+template <class T>
+__device__ inline std::uint32_t widen(std::uint16_t bytes) {
+  const __half2 pair(__nv_cvt_fp8x2_to_halfraw2(bytes, __NV_E4M3));
+  if constexpr (std::is_same_v<T, __half>) return *reinterpret_cast<const std::uint32_t*>(&pair);
+  const float2 numbers = __half22float2(pair);
+  return pack<T>(numbers.x, numbers.y);
+}
+/// The same of four, and of eight. A register is taken apart as a vector, whose halves cost
+/// nothing.
+template <class T>
+__device__ inline uint2 widen(std::uint32_t bytes) {
+  const ushort2 pairs = *reinterpret_cast<const ushort2*>(&bytes);
+  return {widen<T>(pairs.x), widen<T>(pairs.y)};
+}
+template <class T>
+__device__ inline uint4 widen(uint2 bytes) {
+  const uint2 low = widen<T>(bytes.x), high = widen<T>(bytes.y);
+  return {low.x, low.y, high.x, high.y};
+}
+
+/// The type in which tensor cores multiply by KV. All numbers of e4m3 are numbers of float16, which
+/// takes the fewest instructions; so are weights, to more bits than bfloat16 has.
+template <class T, class Kv>
+using ProductType = std::conditional_t<sizeof(Kv) == 1, __half, T>;
+
+/// Two numbers of T as two of the product's type. What is beyond float16 becomes its largest
+/// number; NaN stays NaN.
+template <class T, class Product>
+__device__ inline std::uint32_t as_product(std::uint32_t pair) {
+  if constexpr (std::is_same_v<T, Product>) return pair;
+  constexpr float kMost = 65504;
+  const auto limited = [](float x) { return x > kMost ? kMost : x < -kMost ? -kMost : x; };
+  const float2 x = unpack<T>(pair);
+  return pack<Product>(limited(x.x), limited(x.y));
+}
+
 /// Eight numbers in float32, loaded and stored as 16 bytes (as two of them for float32 in memory).
 struct Eight {
   float x[8];
@@ -73,6 +123,15 @@ __device__ inline void store8(T* to, const Eight& from) {
   const uint4 raw = {pack<T>(from.x[0], from.x[1]), pack<T>(from.x[2], from.x[3]),
                      pack<T>(from.x[4], from.x[5]), pack<T>(from.x[6], from.x[7])};
   *reinterpret_cast<uint4*>(to) = raw;
+}
+template <>
+__device__ inline void store8<__nv_fp8_e4m3>(__nv_fp8_e4m3* to, const Eight& from) {
+  ushort4 raw;
+  raw.x = pack_kv<__nv_fp8_e4m3>(from.x[0], from.x[1]);
+  raw.y = pack_kv<__nv_fp8_e4m3>(from.x[2], from.x[3]);
+  raw.z = pack_kv<__nv_fp8_e4m3>(from.x[4], from.x[5]);
+  raw.w = pack_kv<__nv_fp8_e4m3>(from.x[6], from.x[7]);
+  *reinterpret_cast<ushort4*>(to) = raw;
 }
 template <>
 __device__ inline void store8<float>(float* to, const Eight& from) {

@@ -18,6 +18,7 @@ struct BoxedMatrix {
   std::array<std::uint64_t, kRank - 1> stride;  // of rows and matrices, elements
   std::array<std::uint32_t, kRank> box;         // box[0]: 64 columns, which are 128 bytes
   CUtensorMapL2promotion promotion = CU_TENSOR_MAP_L2_PROMOTION_L2_256B;  // L2 fetch size
+  bool bytes = false;  // numbers of one byte, of any number of columns, are copied as they are
 };
 
 /// cuTensorMapEncodeTiled, which is only in the driver's library.
@@ -38,17 +39,19 @@ inline TensorMapEncoder tensor_map_encoder() {
 
 template <int kRank>
 CUtensorMap tensor_map(const BoxedMatrix<kRank>& of) {
-  const auto type =
-      of.type == Type::bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16 : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
+  const auto type = of.bytes                ? CU_TENSOR_MAP_DATA_TYPE_UINT8
+                    : of.type == Type::bf16 ? CU_TENSOR_MAP_DATA_TYPE_BFLOAT16
+                                            : CU_TENSOR_MAP_DATA_TYPE_FLOAT16;
   std::array<std::uint64_t, kRank - 1> bytes = of.stride;
-  for (std::uint64_t& stride : bytes) stride *= bytes_of(of.type);
+  for (std::uint64_t& stride : bytes) stride *= of.bytes ? 1 : bytes_of(of.type);
   std::array<std::uint32_t, kRank> every;
   every.fill(1);
   CUtensorMap map;
-  const CUresult code = tensor_map_encoder()(
-      &map, type, kRank, const_cast<void*>(of.data), of.extent.data(), bytes.data(), of.box.data(),
-      every.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, CU_TENSOR_MAP_SWIZZLE_128B, of.promotion,
-      CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
+  const CUresult code =
+      tensor_map_encoder()(&map, type, kRank, const_cast<void*>(of.data), of.extent.data(),
+                           bytes.data(), of.box.data(), every.data(), CU_TENSOR_MAP_INTERLEAVE_NONE,
+                           of.bytes ? CU_TENSOR_MAP_SWIZZLE_NONE : CU_TENSOR_MAP_SWIZZLE_128B,
+                           of.promotion, CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (code != CUDA_SUCCESS) throw CudaError(cudaErrorInvalidValue, "cuTensorMapEncodeTiled");
   return map;
 }

@@ -54,11 +54,12 @@ struct HeadShape {
 /// One layer's keys and values in the arena of paged blocks, and the block tables. block_size: any
 /// multiple of 8 up to 1024 (every tile of 8 tokens is in one block).
 struct PagedKv {
-  void* arena = nullptr;  // [blocks] of `layout`, of the activations' type
+  void* arena = nullptr;  // [blocks] of `layout`, of the activations' type or of e4m3
   KvLayout layout;
   int layer = 0;
   const std::int32_t* block_tables = nullptr;  // [sequences][table_stride] block ids
   int table_stride = 0;  // entries past a sequence's last block are never read
+  bool e4m3 = false;     // numbers of one byte, with scale 1
 };
 
 }  // namespace kernels::gpu

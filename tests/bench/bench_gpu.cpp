@@ -21,6 +21,7 @@ constexpr int kContext = 1024;  // of decode steps
 constexpr int kDecodes[] = {1, 8, 16, 32, 64, 128, 256};
 constexpr int kPrompts[] = {128, 512, 2048, 8192};
 constexpr int kLongContext = 100000, kLongDecodes[] = {4, 16};
+constexpr int kAgentContext = 16000, kAgentDecodes = 16;
 /// Tokens of a chunk, and those before it.
 constexpr std::pair<int, int> kChunks[] = {{64, 7000}, {64, kLongContext}, {700, kLongContext}};
 constexpr int kCopiedBlocks = 512;
@@ -123,6 +124,7 @@ class Measurement {
     report_ceilings();
     prepare();
     for (const int sequences : kDecodes) decode(sequences, kContext);
+    decode(kAgentDecodes, kAgentContext);
     for (const int sequences : kLongDecodes) decode(sequences, kLongContext);
     for (const int tokens : kPrompts) prefill(tokens, 0);
     for (const auto& [tokens, prior] : kChunks) prefill(tokens, prior);

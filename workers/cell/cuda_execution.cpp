@@ -114,6 +114,7 @@ backends::CudaCellOptions cuda_cell_options(const ExperimentConfig& config) {
   options.prefill_attention = transformer.contiguous_prefill
                                   ? backends::PrefillAttention::contiguous
                                   : backends::PrefillAttention::paged;
+  options.fp8_kv = config.model.fp8_kv;
   options.tune = true;
   options.debug = transformer.checks;
   options.access_log = config.access_log;

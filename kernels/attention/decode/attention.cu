@@ -5,11 +5,12 @@
 // A context is cut into splits by its own length alone. A persistent CTA takes units (row, split,
 // key head) from a list until it is empty. Its four warps alternate over runs of two tiles of 16
 // tokens, each with its own buffers of asynchronous copies, so that no warp waits for another until
-// the end. The query heads of a group share a tile: as rows of one tensor-core product for the
-// scores, and as columns of another for the weighted sums. Runs, then warps, then splits are merged
-// in a fixed order. The CTA that ends last merges the splits, while the next unit's first tiles are
-// loading. In a step of few splits each is cut into quarters, one per CTA. A quarter is what a warp
-// computes of a whole split, so sums and their order are the same.
+// the end. KV of one byte a number is multiplied as float16 (number.cuh). The query heads of a
+// group share a tile: as rows of one tensor-core product for the scores, and as columns of another
+// for the weighted sums. Runs, then warps, then splits are merged in a fixed order. The CTA that
+// ends last merges the splits, while the next unit's first tiles are loading. In a step of few
+// splits each is cut into quarters, one per CTA. A quarter is what a warp computes of a whole
+// split, so sums and their order are the same.
 //
 // Without an append_kv() before it, the kernel adds biases to the queries, normalizes and rotates
 // them (query.cuh), and the warp with a row's last tile stores the query token's own key and value
@@ -26,31 +27,33 @@ namespace decode {
 
 /// Enqueues the copies of one warp's tiles. Each lane looks up eight tokens of one of the next 16
 /// tiles.
-template <class T, int kHeadDim, class Log>
+template <class Kv, int kHeadDim, class Log>
 struct TileLoader {
-  using S = Shared<kHeadDim>;
-  static constexpr int kRowsAtOnce = 32 / S::kPieces, kTurns = 8 / kRowsAtOnce;  // for 8 rows
+  using Tile = decode::Tile<Kv, kHeadDim>;
+  static constexpr int kStages = decode::kStages<Kv>;
+  static constexpr int kRowsAtOnce = 32 / Tile::kPieces, kTurns = 8 / kRowsAtOnce;  // for 8 rows
 
   const Arguments& a;
   Work work;
-  const T* keys;                 // this lane's piece of its first row, for slot 0 of block 0
+  const Kv* keys;                // this lane's piece of its first row, for slot 0 of block 0
   std::uint32_t buffers;         // this warp's buffers
   std::uint32_t places[kTurns];  // offsets in a tile of this lane's pieces of its first 8 rows
   int warp, row;
   EightTokens found;  // lane l: half l % 2 of tile l / 2 of every 16
-  TileLog<Log> logged;
+  TileLog<Log, kStages> logged;
 
   __device__ TileLoader(const Arguments& a, const KernelLog<Log>& log, const Work& work,
                         std::uint32_t base)
       : a(a),
         work(work),
-        buffers(base + threadIdx.x / 32 * S::kWarpBytes),
+        buffers(base + threadIdx.x / 32 * Shared<kHeadDim>::kWarpBytes),
         warp(threadIdx.x / 32),
-        row(threadIdx.x % 32 / S::kPieces),
+        row(threadIdx.x % 32 / Tile::kPieces),
         logged(log, a) {
 #pragma unroll
     for (int turn = 0; turn < kTurns; ++turn)
-      places[turn] = swizzled<S::kRowBytes>(turn * kRowsAtOnce + row, threadIdx.x % S::kPieces);
+      places[turn] =
+          swizzled<Tile::kRowBytes>(turn * kRowsAtOnce + row, threadIdx.x % Tile::kPieces);
   }
 
   /// Looks up this lane's first tokens of a unit.
@@ -70,8 +73,8 @@ struct TileLoader {
   __device__ void begin(const Work& next, const EightTokens& tokens, int unit) {
     work = next;
     found = tokens;
-    keys = static_cast<const T*>(a.arena) + a.places.head_start(work.kv_head) + row * kHeadDim +
-           8 * (threadIdx.x % S::kPieces);
+    keys = static_cast<const Kv*>(a.arena) + a.places.head_start(work.kv_head) + row * kHeadDim +
+           16 / sizeof(Kv) * (threadIdx.x % Tile::kPieces);
     logged.begin(work, unit);
     logged.looked_up(work, found, 0);
     const int tiles = work.tiles(warp);
@@ -80,9 +83,9 @@ struct TileLoader {
   }
 
   __device__ std::uint32_t key_tile(int tile) const {
-    return buffers + tile % kStages * 2 * S::kTileBytes;
+    return buffers + tile % kStages * 2 * Tile::kBytes;
   }
-  __device__ std::uint32_t value_tile(int tile) const { return key_tile(tile) + S::kTileBytes; }
+  __device__ std::uint32_t value_tile(int tile) const { return key_tile(tile) + Tile::kBytes; }
 
   /// Enqueues a tile's copies as one group, empty if there is no such tile. With a log, keys and
   /// values are a group each.
@@ -122,15 +125,15 @@ struct TileLoader {
   /// Where the key in a row of a tile is stored. `tile`: one of the 16 looked up last. Called by
   /// all lanes, with the same arguments; of a row that the tile does not have the result means
   /// nothing.
-  __device__ T* token(int tile, int row) const {
+  __device__ Kv* token(int tile, int row) const {
     const int eight = 2 * (tile % 16) + row / 8;
-    return static_cast<T*>(a.arena) + a.places.head_start(work.kv_head) +
+    return static_cast<Kv*>(a.arena) + a.places.head_start(work.kv_head) +
            __shfl_sync(kAllLanes, found.element, eight) + row % 8 * kHeadDim;
   }
 
   /// This lane's first pieces of a tile's keys: from tokens 0 and 8 on.
   struct Sources {
-    const T* half[2];
+    const Kv* half[2];
   };
   __device__ Sources find(int tile) {
     if (tile > 0 && tile % 16 == 0) look_up(tile);
@@ -156,27 +159,28 @@ struct TileLoader {
     for (int half = 0; half < 2; ++half)
 #pragma unroll
       for (int turn = 0; turn < kTurns; ++turn) {
-        const T* key = from.half[half] + turn * kRowsAtOnce * kHeadDim;
-        const std::uint32_t place = to + places[turn] + half * 8 * S::kRowBytes;
+        const Kv* key = from.half[half] + turn * kRowsAtOnce * kHeadDim;
+        const std::uint32_t place = to + places[turn] + half * 8 * Tile::kRowBytes;
         const bool read = 8 * half + turn * kRowsAtOnce < valid;
         if (kKeys) copy_async(place, key, read);
-        if (kValues) copy_async(place + S::kTileBytes, key + a.places.value_distance, read);
+        if (kValues) copy_async(place + Tile::kBytes, key + a.places.value_distance, read);
       }
   }
 };
 
 /// Computes the loader's current unit, of which `query` is loaded, up to this warp's sums.
-template <bool kApart, class T, int kHeadDim, Remaining kRemaining, class Log>
-__device__ void attend(const Arguments& a, TileLoader<T, kHeadDim, Log>& loader,
+template <bool kApart, class T, class Kv, int kHeadDim, Remaining kRemaining, class Log>
+__device__ void attend(const Arguments& a, TileLoader<Kv, kHeadDim, Log>& loader,
                        Query<T, kHeadDim, kRemaining>& query, float* sums, float2* tops) {
   const int warp = threadIdx.x / 32, tiles = loader.work.tiles(warp);
-  const OwnToken<T, kHeadDim, kRemaining> own(a, loader.work);
+  const OwnToken<T, Kv, kHeadDim, kRemaining> own(a, loader.work);
   query.prepare(a, loader.work);
-  Heads<T, kHeadDim> heads(query.heads);
+  if constexpr (sizeof(Kv) == 1) query.suit_bytes();
+  Heads<ProductType<T, Kv>, Kv, kHeadDim> heads(query.heads);
   for (int tile = 0; tile < tiles; ++tile) {
     loader.await(tile);
     __syncwarp();  // all lanes' copies of the tile have arrived, and no lane reads the previous one
-    loader.enqueue(tile + kStages - 1, tiles);
+    loader.enqueue(tile + kStages<Kv> - 1, tiles);
     if (tile == tiles - 1) {
       own.append(a, loader.key_tile(tile), loader.value_tile(tile), loader.token(tile, own.row));
       __syncwarp();
@@ -201,7 +205,7 @@ __device__ inline void launch_dependents_after_wait() {
 /// A CTA's first two units are fixed; it takes each further one from the list one unit ahead, so
 /// that the atomic's result arrives before it is needed. `kApart`: sums are behind the tiles
 /// instead of replacing them.
-template <class T, int kHeadDim, bool kApart, Remaining kRemaining, class Log>
+template <class T, class Kv, int kHeadDim, bool kApart, Remaining kRemaining, class Log>
 __global__ __launch_bounds__(kThreads, kDecodeCtas) void decode_attention_kernel(
     const __grid_constant__ Arguments a, const Log log) {
   using S = Shared<kHeadDim>;
@@ -217,8 +221,8 @@ __global__ __launch_bounds__(kThreads, kDecodeCtas) void decode_attention_kernel
   int unit = blockIdx.x, upcoming = unit + gridDim.x;
   DecodeUnit found = w.units[unit / kv_heads];  // in flight together with the count
   const int units = *w.unit_count * kv_heads;
-  TileLoader<T, kHeadDim, Log> loader(a, kernel_log, Work(a, found, unit % kv_heads),
-                                      shared_address(shared));
+  TileLoader<Kv, kHeadDim, Log> loader(a, kernel_log, Work(a, found, unit % kv_heads),
+                                       shared_address(shared));
   EightTokens tokens;
   if (unit < units) tokens = loader.first_tokens(loader.work);
   const bool begun = early && unit < units && loader.can_begin_early();
@@ -251,10 +255,10 @@ __global__ __launch_bounds__(kThreads, kDecodeCtas) void decode_attention_kernel
   if (threadIdx.x == 0 && atomicAdd(w.left, 1u) + 1 == gridDim.x) *w.taken = *w.left = 0;
 }
 
-template <class T, int kHeadDim, bool kApart, Remaining kRemaining, class Log>
+template <class T, class Kv, int kHeadDim, bool kApart, Remaining kRemaining, class Log>
 void launch_heads(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
   constexpr float kLog2E = 1.4426950408889634f;
-  const auto kernel = decode_attention_kernel<T, kHeadDim, kApart, kRemaining, Log>;
+  const auto kernel = decode_attention_kernel<T, Kv, kHeadDim, kApart, kRemaining, Log>;
   constexpr int kBytes = Shared<kHeadDim>::bytes(kApart);
   static const int resident = resident_ctas("decode_attention", kernel, kThreads, kBytes);
   const Arguments arguments = {op.shape,
@@ -286,12 +290,13 @@ inline bool has_room(int shared_bytes) {
 
 template <Remaining kRemaining, class Log>
 void launch_remaining(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
-  with_16_bit(op.type, [&](auto tag) {
+  with_kv(op.type, op.kv.e4m3, [&](auto tag, auto of_kv) {
     using T = typename decltype(tag)::type;
-    if (op.shape.head_dim == 64) return launch_heads<T, 64, true, kRemaining>(op, log, stream);
+    using Kv = typename decltype(of_kv)::type;
+    if (op.shape.head_dim == 64) return launch_heads<T, Kv, 64, true, kRemaining>(op, log, stream);
     if (!has_room(Shared<128>::bytes(true)))
-      return launch_heads<T, 128, false, kRemaining>(op, log, stream);
-    launch_heads<T, 128, true, kRemaining>(op, log, stream);
+      return launch_heads<T, Kv, 128, false, kRemaining>(op, log, stream);
+    launch_heads<T, Kv, 128, true, kRemaining>(op, log, stream);
   });
 }
 

@@ -5,12 +5,17 @@
 /// Decode attention's shared memory, and a warp's scores and sums.
 namespace kernels::gpu::decode {
 
+/// A warp's tile of keys, or of values.
+template <class Kv, int kHeadDim>
+struct Tile {
+  static constexpr int kRowBytes = static_cast<int>(sizeof(Kv)) * kHeadDim;
+  static constexpr int kPieces = kRowBytes / 16;
+  static constexpr int kBytes = kTileKeys * kRowBytes;
+};
+
 template <int kHeadDim>
 struct Shared {
-  static constexpr int kRowBytes = 2 * kHeadDim;
-  static constexpr int kPieces = kRowBytes / 16;
-  static constexpr int kTileBytes = kTileKeys * kRowBytes;
-  static constexpr int kWarpBytes = kStages * 2 * kTileBytes;  // keys and values
+  static constexpr int kWarpBytes = 2 * kStageBytes * kTileKeys * kHeadDim;  // keys and values
   // The sums of a warp are behind the tiles of all warps, so that the next unit's tiles can be
   // loaded while sums are merged. Without room for that, they replace the warp's tiles. Padded
   // against bank conflicts.
@@ -47,9 +52,16 @@ struct PartialMerge {
 /// A warp's share of the result. In rows of scores, a lane's head is lane / 4; in columns of sums,
 /// its heads are 2 (lane % 4) and the next. Every run is summed by itself and then added, so that
 /// it does not matter which warps have a quarter's runs.
-template <class T, int kHeadDim>
+///
+/// T is the products' type. Of KV of one byte, ldmatrix gives a lane four neighboring dimensions of
+/// a key, and of values two neighboring dimensions of two keys. So the lane's dimensions of a query
+/// are as Query::suit_bytes() puts them, and of a sum's 16 dimensions the even ones are the first
+/// eight rows.
+template <class T, class Kv, int kHeadDim>
 struct Heads {
   using S = Shared<kHeadDim>;
+  using Tile = decode::Tile<Kv, kHeadDim>;
+  static constexpr bool kOneByte = sizeof(Kv) == 1;
   static constexpr float kNone = -INFINITY;
 
   const std::uint32_t (&query)[kHeadDim / 16][2];  // Query::heads
@@ -64,15 +76,48 @@ struct Heads {
       for (int e = 0; e < 4; ++e) out[k][e] = run[k][e] = 0;
   }
 
+  /// The right operands of two products: 16 dimensions of keys 0 to 7, and of the others.
+  __device__ static void load_keys(std::uint32_t (&key)[4], std::uint32_t keys, int k) {
+    const int lane = threadIdx.x % 32;
+    if constexpr (kOneByte) {
+      std::uint32_t bytes[2];
+      load_matrices(bytes, keys + swizzled<Tile::kRowBytes>(lane % 16, k));
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const uint2 two = widen<T>(bytes[i]);
+        key[2 * i] = two.x;
+        key[2 * i + 1] = two.y;
+      }
+    } else {
+      load_matrices(
+          key, keys + swizzled<Tile::kRowBytes>(lane % 8 + lane / 16 * 8, 2 * k + lane / 8 % 2));
+    }
+  }
+  /// The left operand of a product: 16 dimensions of all values.
+  __device__ static void load_values(std::uint32_t (&value)[4], std::uint32_t values, int n) {
+    const int lane = threadIdx.x % 32;
+    if constexpr (kOneByte) {
+      std::uint32_t bytes[2];
+      load_transposed(bytes, values + swizzled<Tile::kRowBytes>(lane % 16, n));
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const uint2 two = widen<T>(__byte_perm(bytes[i], 0, 0x3120));
+        value[2 * i] = two.x;
+        value[2 * i + 1] = two.y;
+      }
+    } else {
+      load_transposed(value, values + swizzled<Tile::kRowBytes>(lane % 8 + lane / 16 * 8,
+                                                                2 * n + lane / 8 % 2));
+    }
+  }
+
   /// Scores of 16 keys: [key / 8][this lane's two].
   __device__ void score(float (&scores)[2][2], std::uint32_t keys) const {
-    const int lane = threadIdx.x % 32;
     float sums[2][2][4] = {};  // even and odd k separately: two dependency chains instead of one
 #pragma unroll
     for (int k = 0; k < kHeadDim / 16; ++k) {
       std::uint32_t key[4];
-      load_matrices(key,
-                    keys + swizzled<S::kRowBytes>(lane % 8 + lane / 16 * 8, 2 * k + lane / 8 % 2));
+      load_keys(key, keys, k);
       const std::uint32_t q[4] = {query[k][0], 0u, query[k][1], 0u};
       multiply_add<T>(sums[k % 2][0], q, key[0], key[1]);
       multiply_add<T>(sums[k % 2][1], q, key[2], key[3]);
@@ -122,8 +167,7 @@ struct Heads {
 #pragma unroll
     for (int n = 0; n < kHeadDim / 16; ++n) {
       std::uint32_t value[4];
-      load_transposed(
-          value, values + swizzled<S::kRowBytes>(lane % 8 + lane / 16 * 8, 2 * n + lane / 8 % 2));
+      load_values(value, values, n);
       run[n][0] *= shrink_even;
       run[n][1] *= shrink_odd;
       run[n][2] *= shrink_even;
@@ -163,7 +207,8 @@ struct Heads {
     for (int n = 0; n < kHeadDim / 16; ++n)
 #pragma unroll
       for (int e = 0; e < 4; ++e) {
-        const int head = 2 * (lane % 4) + e % 2, dimension = 16 * n + lane / 4 + 8 * (e / 2);
+        const int head = 2 * (lane % 4) + e % 2,
+                  dimension = 16 * n + (kOneByte ? 2 * (lane / 4) + e / 2 : lane / 4 + 8 * (e / 2));
         sums[head * S::kSumStride + dimension] = out[n][e];
       }
   }

@@ -10,7 +10,7 @@ template <class Log>
 struct KernelLog {
   __device__ explicit KernelLog(const Log&) {}
 };
-template <class Log>
+template <class Log, int kTiles>
 struct TileLog {
   __device__ TileLog(const KernelLog<Log>&, const Arguments&) {}
   __device__ void begin(const Work&, int) const {}
@@ -25,11 +25,12 @@ struct KernelLog<RecordLog> : KernelSegments {
       : KernelSegments(log, AccessKernel::decode_attention) {}
 };
 
-/// The lane that looked up eight tokens writes the records of the slots that begin in them when the
-/// data has arrived. It prepares all that does not depend on time at the lookup. When a lane looks
-/// up 16 tiles, the last two of the previous 16 are still in flight.
-template <>
-struct TileLog<RecordLog> {
+/// `kTiles`: buffers of a warp. The lane that looked up eight tokens writes the records of the
+/// slots that begin in them when the data has arrived. It prepares all that does not depend on time
+/// at the lookup. When a lane looks up 16 tiles, the last ones of the previous 16 are still in
+/// flight.
+template <int kTiles>
+struct TileLog<RecordLog, kTiles> {
   /// Records of this lane's keys and of its values.
   struct Reads {
     std::uint32_t place = 0, slots = 0;       // words of both records
@@ -44,8 +45,8 @@ struct TileLog<RecordLog> {
   const Arguments& a;
   bool on = false;  // the unit's head is logged
   WarpSegment segment;
-  Reads latest, awaited;       // of the tiles looked up last, and of the tile awaited
-  Stamps issued[kStages - 1];  // oldest tile first
+  Reads latest, awaited;      // of the tiles looked up last, and of the tile awaited
+  Stamps issued[kTiles - 1];  // oldest tile first
   std::uint32_t keys_there;
 
   __device__ TileLog(const KernelLog<RecordLog>& all, const Arguments& a) : all(all), a(a) {}
@@ -79,10 +80,10 @@ struct TileLog<RecordLog> {
   }
   __device__ void next() {
 #pragma unroll
-    for (int i = 0; i + 1 < kStages - 1; ++i) issued[i] = issued[i + 1];
+    for (int i = 0; i + 1 < kTiles - 1; ++i) issued[i] = issued[i + 1];
   }
-  __device__ void issue_keys() { issued[kStages - 2].keys = segment.ticks_low(); }
-  __device__ void issue_values() { issued[kStages - 2].values = segment.ticks_low(); }
+  __device__ void issue_keys() { issued[kTiles - 2].keys = segment.ticks_low(); }
+  __device__ void issue_values() { issued[kTiles - 2].values = segment.ticks_low(); }
 
   /// The oldest tile's keys, then its values, have arrived for this lane.
   __device__ void keys_arrived() {

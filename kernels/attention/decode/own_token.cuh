@@ -7,9 +7,8 @@ namespace kernels::gpu::decode {
 /// a row and key head, the one whose last tile has the token stores them in the token's block and
 /// in the tile in shared memory; copies leave them out. Each of the first kHeadDim / 4 lanes has
 /// two dimensions, and those half a head from them.
-template <class T, int kHeadDim, Remaining kRemaining>
+template <class T, class Kv, int kHeadDim, Remaining kRemaining>
 struct OwnToken {
-  using S = Shared<kHeadDim>;
   static constexpr int kLanes = kHeadDim / 4, kHalf = kHeadDim / 2;
 
   bool here = false;  // this lane has some of it
@@ -44,7 +43,7 @@ struct OwnToken {
   /// Called by all lanes of a warp when its last tile has arrived. `to`: the token's key in its
   /// block, if this warp has the token.
   __device__ void append(const Arguments& a, std::uint32_t key_tile, std::uint32_t value_tile,
-                         T* to) const {
+                         Kv* to) const {
     if (!here) return;
     const int first = 2 * (threadIdx.x % 32);
     store(key_tile, first, to + first, rotated_key(a));
@@ -52,7 +51,7 @@ struct OwnToken {
   }
 
  private:
-  __device__ uint2 rotated_key(const Arguments& a) const {
+  __device__ FourDimensions<T> rotated_key(const Arguments& a) const {
     FourDimensions<T> four(key);
     if constexpr (kRemaining == Remaining::everything) {
       if (a.bias) four.add(key_bias);
@@ -61,25 +60,28 @@ struct OwnToken {
                        head_scale(sum_over_lanes<kHeadDim>(four.squares()), kHeadDim, a.norm_eps));
     }
     four.rotate(cos_sin);
-    return four.packed();
+    return four;
   }
-  __device__ uint2 biased_value(const Arguments& a) const {
-    if (kRemaining != Remaining::everything || !a.bias) return value;
+  __device__ FourDimensions<T> biased_value(const Arguments& a) const {
     FourDimensions<T> four(value);
-    four.add(value_bias);
-    return four.packed();
+    if (kRemaining == Remaining::everything && a.bias) four.add(value_bias);
+    return four;
   }
   /// Stores dimensions from `first` on, and those half a head from them, in the tile and at `to`.
-  __device__ void store(std::uint32_t tile, int first, T* to, uint2 two) const {
-    put(tile, first, two.x);
-    put(tile, first + kHalf, two.y);
-    *reinterpret_cast<std::uint32_t*>(to) = two.x;
-    *reinterpret_cast<std::uint32_t*>(to + kHalf) = two.y;
+  __device__ void store(std::uint32_t tile, int first, Kv* to,
+                        const FourDimensions<T>& four) const {
+    put(tile, first, to, pack_kv<Kv>(four.low.x, four.low.y));
+    put(tile, first + kHalf, to + kHalf, pack_kv<Kv>(four.high.x, four.high.y));
   }
-  __device__ void put(std::uint32_t tile, int dimension, std::uint32_t two) const {
-    const int byte = 2 * dimension;
-    const std::uint32_t at = tile + swizzled<S::kRowBytes>(row, byte / 16) + byte % 16;
-    asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(at), "r"(two) : "memory");
+  __device__ void put(std::uint32_t tile, int dimension, Kv* to, PairOf<Kv> two) const {
+    const int byte = static_cast<int>(sizeof(Kv)) * dimension;
+    const std::uint32_t at =
+        tile + swizzled<Tile<Kv, kHeadDim>::kRowBytes>(row, byte / 16) + byte % 16;
+    if constexpr (sizeof(Kv) == 1)
+      asm volatile("st.shared.u16 [%0], %1;\n" ::"r"(at), "h"(two) : "memory");
+    else
+      asm volatile("st.shared.u32 [%0], %1;\n" ::"r"(at), "r"(two) : "memory");
+    *reinterpret_cast<PairOf<Kv>*>(to) = two;
   }
 };
 

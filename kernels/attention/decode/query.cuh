@@ -63,6 +63,24 @@ struct Query {
     }
   }
 
+  /// Makes the heads operands of products with keys of one byte: float16, and in this lane four
+  /// neighboring dimensions of each 16 in place of two pairs that are eight apart.
+  __device__ void suit_bytes() {
+    const int part = threadIdx.x % 4, first = threadIdx.x % 32 - part;
+#pragma unroll
+    for (auto& pairs : heads) {
+      const std::uint32_t low = as_product<T, __half>(pairs[0]),
+                          high = as_product<T, __half>(pairs[1]);
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const int from = first + (2 * part + i) % 4;
+        const std::uint32_t of_low = __shfl_sync(kAllLanes, low, from),
+                            of_high = __shfl_sync(kAllLanes, high, from);
+        pairs[i] = part < 2 ? of_low : of_high;
+      }
+    }
+  }
+
  private:
   using Four = FourDimensions<T>;
 

@@ -10,8 +10,11 @@ constexpr int kThreads = 32 * kWarps;
 constexpr int kTileKeys = 16;  // keys in a warp's tile
 constexpr int kRunTiles = 2, kRunKeys = kRunTiles * kTileKeys;
 constexpr int kRoundKeys = kQuarters * kRunKeys;  // a run of each quarter
-constexpr int kStages = 3;                        // tiles per warp in shared memory
-constexpr int kMaxGroup = 8;                      // query heads that share a key head
+/// Tiles per warp in shared memory: as many bytes of each type of KV.
+constexpr int kStageBytes = 6;  // of each element
+template <class Kv>
+constexpr int kStages = kStageBytes / static_cast<int>(sizeof(Kv));
+constexpr int kMaxGroup = 8;  // query heads that share a key head
 static_assert(kWarps == kQuarters, "a warp sums a quarter of a whole split");
 static_assert(decode_split_length(kMostQuartered * decode_split_length(1)) <= kWarps * kRoundKeys,
               "a quarter that is a unit has at most one run per warp");

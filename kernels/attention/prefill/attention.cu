@@ -30,9 +30,18 @@ __device__ void load_queries(const Arguments& a, const Work& work, std::uint32_t
   }
 }
 
+/// Enqueues the copy of eight numbers. Those of one byte are widened, and stored before it returns.
+template <class T, class Kv>
+__device__ inline void copy_eight(std::uint32_t to, const Kv* from, bool read) {
+  if constexpr (sizeof(Kv) == 1)
+    store_sixteen_bytes(to, widen<T>(read ? *reinterpret_cast<const uint2*>(from) : uint2{}));
+  else
+    copy_async(to, from, read);
+}
+
 /// Finds tiles of keys and values and enqueues their copies. Each lane looks up eight tokens of the
 /// next tile while the current one is computed, and distributes them by shuffles.
-template <class T, int kHeadDim, KvSource kSource, class Log>
+template <class T, class Kv, int kHeadDim, KvSource kSource, class Log>
 struct TileLoader {
   using S = Shared<kHeadDim>;
   static constexpr int kRowsAtOnce = kThreads / S::kPieces;
@@ -40,16 +49,16 @@ struct TileLoader {
   const Arguments& a;
   const Work& work;
   const Log& log;
-  const T* keys;  // this head's; paged: slot 0 of block 0; contiguous: the sequence's first token
+  const Kv* keys;  // this head's; paged: slot 0 of block 0; contiguous: the sequence's first token
   std::int64_t next = 0;  // lane l: address of tokens 8 (l % 8) of the next tile to load
   TileLog<Log> logged;
 
   __device__ TileLoader(const Arguments& a, const Work& work, const Log& log)
       : a(a), work(work), log(log), logged(log, a, work) {
     if constexpr (kSource == KvSource::paged) {
-      keys = static_cast<const T*>(a.arena) + a.places.head_start(work.kv_head);
+      keys = static_cast<const Kv*>(a.arena) + a.places.head_start(work.kv_head);
     } else {
-      keys = static_cast<const T*>(a.qkv) + work.first_key_token * a.shape.qkv_width() +
+      keys = static_cast<const Kv*>(a.qkv) + work.first_key_token * a.shape.qkv_width() +
              (a.shape.heads + work.kv_head) * kHeadDim;
     }
     look_up(0);
@@ -100,9 +109,9 @@ struct TileLoader {
 #pragma unroll 2
     for (int i = 0; i < kTileKeys / kRowsAtOnce; ++i) {
       const int row = i * kRowsAtOnce + threadIdx.x / S::kPieces;
-      copy_async(to + swizzled<S::kRowBytes>(row, piece),
-                 keys + row_start(tile, row) + 8 * piece + distance,
-                 tile * kTileKeys + row < work.keys);
+      copy_eight<T>(to + swizzled<S::kRowBytes>(row, piece),
+                    keys + row_start(tile, row) + 8 * piece + distance,
+                    tile * kTileKeys + row < work.keys);
     }
   }
 
@@ -112,10 +121,10 @@ struct TileLoader {
     for (int i = 0; i < kTileKeys / kRowsAtOnce; ++i) {
       const int row = i * kRowsAtOnce + threadIdx.x / S::kPieces;
       const bool valid = tile * kTileKeys + row < work.keys;
-      const T* key = keys + row_start(tile, row) + 8 * piece;
+      const Kv* key = keys + row_start(tile, row) + 8 * piece;
       const std::uint32_t place = swizzled<S::kRowBytes>(row, piece);
-      copy_async(key_tile + place, key, valid);
-      copy_async(value_tile + place, key + a.places.value_distance, valid);
+      copy_eight<T>(key_tile + place, key, valid);
+      copy_eight<T>(value_tile + place, key + a.places.value_distance, valid);
     }
     look_up(tile + 1);
   }
@@ -144,7 +153,7 @@ __device__ void store_rows(const Arguments& a, const Work& work, const unsigned 
   }
 }
 
-template <class T, int kHeadDim, KvSource kSource, class Log>
+template <class T, class Kv, int kHeadDim, KvSource kSource, class Log>
 __global__ __launch_bounds__(kThreads,
                              2) void prefill_attention_kernel(const __grid_constant__ Arguments a,
                                                               const Log log) {
@@ -153,7 +162,7 @@ __global__ __launch_bounds__(kThreads,
   launch_dependents_and_wait();
   const std::uint32_t base = shared_address(shared);
   const Work work(a, blockIdx.x, blockIdx.y);
-  TileLoader<T, kHeadDim, kSource, Log> loader(a, work, log);
+  TileLoader<T, Kv, kHeadDim, kSource, Log> loader(a, work, log);
   load_queries<T, kHeadDim>(a, work, base);
   loader.enqueue(0, 1, S::keys(base, 0), S::values(base, 0));
 
@@ -178,7 +187,7 @@ __global__ __launch_bounds__(kThreads,
   store_rows<T, kHeadDim>(a, Work(a, blockIdx.x, blockIdx.y), shared);
 }
 
-template <class T, int kHeadDim, KvSource kSource, class Log>
+template <class T, class Kv, int kHeadDim, KvSource kSource, class Log>
 void launch_heads(const PrefillAttention& op, const Log& log, cudaStream_t stream) {
   Arguments a = arguments(op);
   if (kSource == KvSource::contiguous)
@@ -186,16 +195,17 @@ void launch_heads(const PrefillAttention& op, const Log& log, cudaStream_t strea
   const Grid grid = {
       dim3(static_cast<unsigned>(op.shape.kv_heads), static_cast<unsigned>(op.tiles)), kThreads,
       Shared<kHeadDim>::kBytes};
-  launch_overlapping("prefill_attention", prefill_attention_kernel<T, kHeadDim, kSource, Log>, grid,
-                     stream, a, log);
+  launch_overlapping("prefill_attention", prefill_attention_kernel<T, Kv, kHeadDim, kSource, Log>,
+                     grid, stream, a, log);
 }
 
 template <KvSource kSource, class Log>
 void launch(const PrefillAttention& op, const Log& log, cudaStream_t stream) {
-  with_16_bit(op.type, [&](auto tag) {
+  with_source<kSource>(op, [&](auto tag, auto of_kv) {
     using T = typename decltype(tag)::type;
-    if (op.shape.head_dim == 64) return launch_heads<T, 64, kSource>(op, log, stream);
-    launch_heads<T, 128, kSource>(op, log, stream);
+    using Kv = typename decltype(of_kv)::type;
+    if (op.shape.head_dim == 64) return launch_heads<T, Kv, 64, kSource>(op, log, stream);
+    launch_heads<T, Kv, 128, kSource>(op, log, stream);
   });
 }
 
@@ -205,6 +215,8 @@ void prefill_attention(const PrefillAttention& op, cudaStream_t stream) {
   const int size = op.kv.layout.block_size;
   require(op.source == KvSource::contiguous || (size > 0 && size % 8 == 0 && size <= 1024),
           "prefill_attention: block_size is not a multiple of 8 up to 1024");
+  require(op.source == KvSource::paged || !op.kv.e4m3,
+          "prefill_attention: rows of the projection are not e4m3");
   require(op.tiles <= 65535, "prefill_attention: more than 65535 tiles");
   require(op.tiles == 0 || op.tokens > 0, "prefill_attention: tiles of no tokens");
   require(op.shape.head_dim == 64 || op.shape.head_dim == 128,

@@ -9,13 +9,16 @@
 // of the last one, so that a softmax runs beside products. The two alternate, so that one's softmax
 // runs beside the other's products.
 //
+// KV of one byte a number (e4m3) is copied to the second half of its buffer, and the producer
+// warpgroup's other warps widen it to float16, the type of all products then.
+//
 // Keys are summed by segments (segments.hpp), whose sums are merged in order. Where whole items
 // would leave multiprocessors idle, as with few tokens after a long prefix, items are cut into
 // parts (plan.cu), as in Flash-Decoding: the sums of the first part and of every later segment are
 // left in device memory, and the CTA that is done last merges them. A row's operations depend on
 // its position alone: tiles and segments that a row does not see leave its sums bitwise unchanged,
 // so a prompt's results depend neither on its chunks nor on the parts.
-#include "kernels/attention/prefill/wgmma_computer.cuh"
+#include "kernels/attention/prefill/wgmma_widener.cuh"
 #include "kernels/device/capability.hpp"
 #include "kernels/device/overlap.cuh"
 #include "kernels/device/tensor_map.cuh"
@@ -30,12 +33,13 @@ __device__ void set_up(const Launch& l, Shared shared) {
   fetch_map(l.kv_map);
   for (int place = 0; place < 1 + 2 * kStages; ++place) {
     set_up_barrier(shared.ring(place).full, 1);
+    set_up_barrier(shared.ring(place).raw, 1);
     set_up_barrier(shared.ring(place).empty, kComputeWarps);
   }
   show_barriers();
 }
 
-template <class T, int kHeadDim, KvSource kSource, class Log>
+template <class T, class Kv, int kHeadDim, KvSource kSource, class Log>
 __global__ __launch_bounds__(kThreads, 1) void prefill_attention_wgmma_kernel(
     [[maybe_unused]] const __grid_constant__ Launch l, [[maybe_unused]] const Log log) {
 #if KERNELS_WGMMA
@@ -45,12 +49,14 @@ __global__ __launch_bounds__(kThreads, 1) void prefill_attention_wgmma_kernel(
   __syncthreads();
   launch_dependents_and_wait();
   if (threadIdx.x < kGroups * kGroupThreads) {
-    ask_registers<kComputeRegisters<Log>>();
-    Computer<T, kHeadDim, kSource>(l, shared, memory).run();
+    ask_registers<kComputeRegisters<Kv, Log>>();
+    Computer<T, ProductType<T, Kv>, kHeadDim, kSource>(l, shared, memory).run();
   } else {
-    release_registers<kCopyRegisters<Log>>();
+    release_registers<kCopyRegisters<Kv, Log>>();
     if (threadIdx.x / 32 == kComputeWarps)
-      Loader<kHeadDim, kSource, Log>(l, log, shared, memory).run();
+      Loader<Kv, kHeadDim, kSource, Log>(l, log, shared, memory).run();
+    else if constexpr (sizeof(Kv) == 1)
+      Widener<ProductType<T, Kv>, kHeadDim, kSource>(l, shared).run();
   }
 #endif
 }
@@ -73,14 +79,27 @@ inline CUtensorMap query_map(const PrefillAttention& op, const Arguments& a) {
 }
 
 /// The number of blocks in the arena is unknown here; block tables name no block beyond it.
+constexpr std::uint64_t kMostEights = std::uint64_t{1} << 29;
+
 inline CUtensorMap arena_map(const PrefillAttention& op, std::uint32_t box_keys) {
   const auto head = static_cast<std::uint64_t>(op.shape.head_dim), panels = head / kPanel;
-  constexpr std::uint64_t kMostEights = std::uint64_t{1} << 28;
   return tensor_map<4>({op.type,
                         op.kv.arena,
                         {kPanel, 8, panels, kMostEights},
                         {head, kPanel, 8 * head},
                         {kPanel, 8, static_cast<std::uint32_t>(panels), box_keys / 8}});
+}
+
+/// The same of one byte a number, whose rows are not swizzled.
+inline CUtensorMap arena_bytes_map(const PrefillAttention& op, std::uint32_t box_keys) {
+  const auto head = static_cast<std::uint64_t>(op.shape.head_dim);
+  return tensor_map<3>({op.type,
+                        op.kv.arena,
+                        {head, 8, kMostEights},
+                        {head, 8 * head},
+                        {static_cast<std::uint32_t>(head), 8, box_keys / 8},
+                        CU_TENSOR_MAP_L2_PROMOTION_L2_256B,
+                        true});
 }
 
 inline CUtensorMap projection_map(const PrefillAttention& op, std::uint32_t box_keys) {
@@ -100,7 +119,9 @@ inline Launch launch_of(const PrefillAttention& op) {
   l.box_keys = paged ? box_rows(op.kv.layout.block_size) : kPanel;
   const auto box = static_cast<std::uint32_t>(l.box_keys);
   l.query_map = query_map(op, l.a);
-  l.kv_map = paged ? arena_map(op, box) : projection_map(op, box);
+  l.kv_map = !paged       ? projection_map(op, box)
+             : op.kv.e4m3 ? arena_bytes_map(op, box)
+                          : arena_map(op, box);
   const auto rows = [&](std::int64_t elements) {
     return static_cast<int>(elements / op.shape.head_dim);
   };
@@ -118,22 +139,24 @@ inline Launch launch_of(const PrefillAttention& op) {
   return l;
 }
 
-template <class T, int kHeadDim, KvSource kSource, class Log>
+template <class T, class Kv, int kHeadDim, KvSource kSource, class Log>
 void launch_heads(const PrefillAttention& op, const Log& log, cudaStream_t stream) {
   const Launch l = launch_of(op);
   const int ctas = l.items < multiprocessors() ? l.items : multiprocessors();
   const Grid grid = {dim3(static_cast<unsigned>(ctas)), kThreads,
                      Shared<kHeadDim, kSource>::kBytes};
-  launch_overlapping("prefill_attention", prefill_attention_wgmma_kernel<T, kHeadDim, kSource, Log>,
-                     grid, stream, l, log);
+  launch_overlapping("prefill_attention",
+                     prefill_attention_wgmma_kernel<T, Kv, kHeadDim, kSource, Log>, grid, stream, l,
+                     log);
 }
 
 template <KvSource kSource, class Log>
 void launch(const PrefillAttention& op, const Log& log, cudaStream_t stream) {
-  with_16_bit(op.type, [&](auto tag) {
+  prefill::with_source<kSource>(op, [&](auto tag, auto of_kv) {
     using T = typename decltype(tag)::type;
-    if (op.shape.head_dim == 64) return launch_heads<T, 64, kSource>(op, log, stream);
-    launch_heads<T, 128, kSource>(op, log, stream);
+    using Kv = typename decltype(of_kv)::type;
+    if (op.shape.head_dim == 64) return launch_heads<T, Kv, 64, kSource>(op, log, stream);
+    launch_heads<T, Kv, 128, kSource>(op, log, stream);
   });
 }
 

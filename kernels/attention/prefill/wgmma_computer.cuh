@@ -12,8 +12,8 @@ __device__ inline void announce(int barrier, int threads) {
   asm volatile("bar.arrive %0, %1;\n" ::"r"(barrier), "r"(threads) : "memory");
 }
 
-/// A consumer warpgroup.
-template <class T, int kHeadDim, KvSource kSource>
+/// A consumer warpgroup, of activations of type T.
+template <class T, class Product, int kHeadDim, KvSource kSource>
 struct Computer {
   using S = Shared<kHeadDim, kSource>;
   // Named barriers: kTurn + i gives warpgroup i its turn and is used by both warpgroups; kGroup + i
@@ -25,7 +25,7 @@ struct Computer {
   unsigned char* memory;  // the same
   int group;
   Turn scored, summed;  // tiles of keys and of values
-  GroupRows<T, kHeadDim, kSource> rows;
+  GroupRows<Product, kHeadDim, kSource> rows;
   RowWeights merged;  // of earlier segments, whose sums are in shared memory
 
   __device__ Computer(const Launch& l, S shared, unsigned char* memory)
@@ -53,6 +53,7 @@ struct Computer {
   __device__ void compute(const Part& part, const Ring& queries) {
     int segment = prefill::segment_of(part.begin), tile = part.begin;
     rows.begin();
+    if constexpr (!std::is_same_v<T, Product>) convert_queries();
     await_phase(shared.key_ring(scored.stage).full, scored.parity);
     take_products();
     score();
@@ -83,6 +84,18 @@ struct Computer {
     accumulate();
     end_sum();
     close_part(part, segment);
+  }
+
+  /// Converts this warpgroup's queries to the products' type, in place.
+  __device__ void convert_queries() {
+    uint4* queries = reinterpret_cast<uint4*>(memory + group * S::kQueryBytes);
+    for (int i = threadIdx.x % kGroupThreads; i < S::kQueryBytes / 16; i += kGroupThreads) {
+      const uint4 eight = queries[i];
+      queries[i] = {as_product<T, Product>(eight.x), as_product<T, Product>(eight.y),
+                    as_product<T, Product>(eight.z), as_product<T, Product>(eight.w)};
+    }
+    show_stores();
+    meet(kGroup + group, kGroupThreads);
   }
 
   /// Enqueues the scores of the next tile and the sums of the last one, and waits for the scores.
@@ -256,7 +269,7 @@ struct Computer {
         memory + S::kOut +
         static_cast<int>(threadIdx.x) / 32 * (S::kWarpSums - kWarpRows * 2 * kHeadDim);
     __syncwarp();  // what was there has been read
-    rows.finish(staged, merged.weight);
+    rows.template finish<T>(staged, merged.weight);
     __syncwarp();
     const int first = static_cast<int>(threadIdx.x) / 32 * kWarpRows;
     const TileRows& tile = l.a.rows;

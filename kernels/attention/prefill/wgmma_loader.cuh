@@ -8,7 +8,8 @@ namespace kernels::gpu::prefill_wgmma {
 struct Launch {
   CUtensorMap query_map;  // (column, head, token) of the projection; boxes of a warpgroup's rows
   CUtensorMap kv_map;     // paged: (column, slot of eight, panel, eight slots) of the arena;
-                          // contiguous: (column, token) of the projection
+                          // contiguous: (column, token) of the projection; of one byte a number:
+                          // (column, slot of eight, eight slots) of the arena
   Arguments a;
   int box_keys;  // keys in a box of kv_map, which are in one block
   // Paged: distances in rows of head_dim numbers: between blocks, between heads, and from a block's
@@ -19,12 +20,20 @@ struct Launch {
   Workspace workspace;       // with parts
 };
 
+constexpr int kAllTiles = 1 << 20;  // more than a context has
+__device__ inline PrefillPart part_of(const Launch& l, int item) {
+  return l.parts == nullptr ? PrefillPart{item, 0, kAllTiles, 0, 0} : l.parts[item];
+}
+
 /// The producer warp: copies queries, keys and values of all the CTA's parts, as far ahead as there
-/// are buffers. A lane issues the same box of each tile.
-template <int kHeadDim, KvSource kSource, class Log>
+/// are buffers. A lane issues the same box of each tile. KV of one byte a number is copied, row by
+/// row, to the second half of its buffer.
+template <class Kv, int kHeadDim, KvSource kSource, class Log>
 struct Loader {
   using S = Shared<kHeadDim, kSource>;
+  static constexpr bool kOneByte = sizeof(Kv) == 1;
   static constexpr int kBoxPanels = S::kPaged ? S::kPanels : 1;  // in a box of keys or values
+  static constexpr int kRowBytes = static_cast<int>(sizeof(Kv)) * kHeadDim;
 
   const Launch& l;
   const Log& log;
@@ -46,12 +55,10 @@ struct Loader {
   __device__ static int lane() { return static_cast<int>(threadIdx.x) % 32; }
 
   __device__ void run() {
-    for (int round = 0, i = item_of(0); i < l.items; i = item_of(++round))
-      load_part(l.parts == nullptr ? PrefillPart{i, 0, kAllTiles, 0, 0} : l.parts[i]);
+    for (int round = 0, i = item_of(0); i < l.items; i = item_of(++round)) load_part(part_of(l, i));
     hand_over({}, 0);  // the end
   }
 
-  static constexpr int kAllTiles = 1 << 20;  // more than a context has
   __device__ void load_part(const PrefillPart& part) {
     const int heads = l.a.shape.kv_heads;
     const Work work(l.a, part.item % heads, part.item / heads);
@@ -121,17 +128,25 @@ struct Loader {
     constexpr bool kValue = kKind == AccessKind::read_value;
     const int left = min(kTileKeys, work.keys - first);
     const int boxes = (left + l.box_keys - 1) / l.box_keys;
-    const int panel_bytes = l.box_keys * kPanelRowBytes;
+    const int box_bytes = l.box_keys * kRowBytes;
+    const std::uint32_t arrived = kOneByte ? ring.raw : ring.full;
     await_phase(ring.empty, turn.parity ^ 1);
     if constexpr (Log::kOn) logged.issue(kKind);
-    if (lane() == 0) arrive_for_copies(ring.full, boxes * S::kPanels * panel_bytes);
+    if (lane() == 0) arrive_for_copies(arrived, boxes * box_bytes);
     __syncwarp();
     if (box >= boxes) return;
     if constexpr (S::kPaged) {
-      const int row = block * l.block_rows + work.kv_head * l.head_rows + slot;
-      copy_box(to + box * S::kPanels * panel_bytes, l.kv_map,
-               (row + (kValue ? l.value_rows : l.key_rows)) / 8, ring.full);
+      // Rows of a large pool of short rows are more than an int can count.
+      const auto row = static_cast<unsigned>(block) * static_cast<unsigned>(l.block_rows) +
+                       static_cast<unsigned>(work.kv_head * l.head_rows + slot +
+                                             (kValue ? l.value_rows : l.key_rows));
+      const auto eight = static_cast<int>(row / 8);
+      if constexpr (kOneByte)
+        copy_box(to + S::kTileBytes / 2 + box * box_bytes, l.kv_map, 0, 0, eight, arrived);
+      else
+        copy_box(to + box * box_bytes, l.kv_map, eight, arrived);
     } else {
+      const int panel_bytes = l.box_keys * kPanelRowBytes;
       const int head = l.a.shape.heads + work.kv_head + (kValue ? l.a.shape.kv_heads : 0);
       copy_box(to + panel * S::kTilePanel + box * panel_bytes, l.kv_map,
                head * kHeadDim + panel * kPanel,

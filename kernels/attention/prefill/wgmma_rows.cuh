@@ -20,13 +20,13 @@ constexpr int kGroupThreads = 128;
 constexpr int kGroupRows = kRows / kGroups;
 static_assert(kGroupRows == prefill::kHalfRows);
 constexpr int kComputeWarps = kGroups * kGroupThreads / 32;
-// Plus the producer warpgroup, of which one warp copies, and which leaves most of its registers to
-// the others.
+// Plus the producer warpgroup, of which one warp copies, and the others widen KV of one byte a
+// number. It leaves most of its registers to the others.
 constexpr int kThreads = (kGroups + 1) * kGroupThreads;
-template <class Log>
-constexpr int kCopyRegisters = Log::kOn ? 56 : 40;
-template <class Log>
-constexpr int kComputeRegisters = (504 - kCopyRegisters<Log>) / 2;  // of 65,536 in all
+template <class Kv, class Log>
+constexpr int kCopyRegisters = Log::kOn || sizeof(Kv) == 1 ? 56 : 40;
+template <class Kv, class Log>
+constexpr int kComputeRegisters = (504 - kCopyRegisters<Kv, Log>) / 2;  // of 65,536 in all
 constexpr int kTileKeys = prefill::kKeyTile;
 constexpr int kStages = 2;
 constexpr int kPanel = 64;  // columns of the swizzled panels that products read
@@ -46,10 +46,11 @@ struct Part {
 };
 
 /// Barriers of a ring of buffers: `full` when the copies have arrived, `empty` when no consumer
-/// warp needs the buffer any more.
+/// warp needs the buffer any more. Copies of KV of one byte a number arrive at `raw`, and the
+/// buffer is full when they are widened.
 struct Ring {
-  std::uint32_t full, empty;
-  static constexpr int kBytes = 16;
+  std::uint32_t full, empty, raw;
+  static constexpr int kBytes = 24;
 };
 
 /// Shared memory: queries of both warpgroups, tiles of keys and of values, sums of segments and
@@ -84,7 +85,7 @@ struct Shared {
   __device__ std::uint32_t values(int stage) const { return base + kValues + stage * kTileBytes; }
   __device__ Ring ring(int place) const {
     const std::uint32_t at = base + kBarriers + place * Ring::kBytes;
-    return {at, at + 8};
+    return {at, at + 8, at + 16};
   }
   __device__ Ring query_ring() const { return ring(0); }
   __device__ Ring key_ring(int stage) const { return ring(1 + stage); }
@@ -102,6 +103,7 @@ __device__ inline int item_of(int round) {
 
 /// The 64 rows of one warpgroup. A lane holds row 16 w + lane / 4 of warp w and the row 8 below; of
 /// these, columns 8 n + 2 (lane % 4) and the next.
+/// T is the products' type.
 template <class T, int kHeadDim, KvSource kSource>
 struct GroupRows {
   using S = Shared<kHeadDim, kSource>;
@@ -192,6 +194,7 @@ struct GroupRows {
   }
 
   /// Divides by `weights` and stores the rows in shared memory, in the layout of swizzled().
+  template <class Out>
   __device__ void finish(unsigned char* to, const float (&weights)[2]) {
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
@@ -200,7 +203,7 @@ struct GroupRows {
       for (int n = 0; n < kHeadDim / 8; ++n)
         *reinterpret_cast<std::uint32_t*>(to + swizzled<2 * kHeadDim>(row(half), n) +
                                           4 * (threadIdx.x % 4)) =
-            pack<T>(out[n][2 * half] * factor, out[n][2 * half + 1] * factor);
+            pack<Out>(out[n][2 * half] * factor, out[n][2 * half + 1] * factor);
     }
   }
 };

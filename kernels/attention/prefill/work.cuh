@@ -1,6 +1,7 @@
 #pragma once
 #include "kernels/attention/attention.hpp"
 #include "kernels/attention/kv_rows.cuh"
+#include "kernels/device/launch.cuh"
 
 /// Arguments of prefill attention's kernels, and the work that a CTA derives from them.
 namespace kernels::gpu::prefill {
@@ -88,6 +89,15 @@ struct Work {
   __device__ std::int64_t row_token(int row) const { return query_token + rows.token(row); }
   __device__ int row_head(int row) const { return first_head() + rows.head(row); }
 };
+
+/// Calls `call` for the types of activations and of the KV that attention reads.
+template <KvSource kSource, class Call>
+void with_source(const PrefillAttention& op, const Call& call) {
+  if constexpr (kSource == KvSource::paged)
+    with_kv(op.type, op.kv.e4m3, call);
+  else
+    with_16_bit(op.type, [&](auto tag) { call(tag, tag); });
+}
 
 inline Arguments arguments(const PrefillAttention& op) {
   constexpr float kLog2E = 1.4426950408889634f;

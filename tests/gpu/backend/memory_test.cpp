@@ -218,13 +218,16 @@ TEST_CASE("NaN in the logits names the step and the layer that it comes from") {
   }
 }
 
-TEST_CASE("reading unwritten KV is detected: a prefix that was never computed gives NaN") {
+TEST_CASE("reading unwritten KV is detected: a prefix that was never computed gives NaN", "[fp8]") {
   NEEDS_DEVICE;
   const auto weights = on_device(small_model(model::Architecture::llama, model::DType::bf16));
-  const auto backend = make_backend(weights, small_cell(64));
+  const bool decode = GENERATE(true, false), fp8_kv = GENERATE(true, false);
+  CudaCellOptions options = small_cell(64);
+  options.fp8_kv = fp8_kv;
+  const auto backend = make_backend(weights, options);
+  CHECK(backend->block_bytes() == 3 * 2 * 2 * 64 * 16 * (fp8_kv ? 1 : 2));
   Steps steps;
   engine::Request& request = steps.request(some_tokens(40, 517), {1, 2, 3});
-  const bool decode = GENERATE(true, false);
   CHECK_THROWS_AS(backend->execute(steps.step({{request, decode ? 39 : 32, 40, decode}})),
                   backends::NotFinite);
 }

@@ -41,12 +41,18 @@ class Compared final : public engine::Backend {
   engine::Backend& backend_;
 };
 
+backends::CudaCellOptions cell_of(int blocks, bool fp8_kv) {
+  backends::CudaCellOptions options = small_cell(blocks, kBlock);
+  options.fp8_kv = fp8_kv;
+  return options;
+}
+
 /// Serves all jobs' first turns, then all second ones, and so on.
 class TierServing {
  public:
   TierServing(const backends::cuda::DeviceWeights& weights, int blocks, int host_slots,
-              CudaCopier::Options options = {})
-      : backend(make_backend(weights, small_cell(blocks, kBlock))), compared(*backend) {
+              CudaCopier::Options options = {}, bool fp8_kv = false)
+      : backend(make_backend(weights, cell_of(blocks, fp8_kv))), compared(*backend) {
     config_.kv = {.num_blocks = blocks + 1, .block_size = kBlock};
     config_.scheduler = {
         .max_num_batched_tokens = 128, .max_num_seqs = 8, .max_model_len = blocks * kBlock};
@@ -116,12 +122,13 @@ class TierServing {
 
 }  // namespace
 
-TEST_CASE("turns with restored KV continue as with all KV on the device") {
+TEST_CASE("turns with restored KV continue as with all KV on the device", "[fp8]") {
   NEEDS_DEVICE;
+  const bool fp8_kv = GENERATE(false, true);
   for (const auto architecture : {model::Architecture::llama, model::Architecture::opt}) {
     const auto weights = on_device(small_model(architecture, model::DType::f16));
-    const Script plain = TierServing(weights, 400, 0).serve(nullptr);
-    TierServing tiered(weights, 24, 200);
+    const Script plain = TierServing(weights, 400, 0, {}, fp8_kv).serve(nullptr);
+    TierServing tiered(weights, 24, 200, {}, fp8_kv);
     tiered.serve(&plain);
     const auto& loads = tiered.copier->traffic(engine::CopyDirection::load);
     const auto& stores = tiered.copier->traffic(engine::CopyDirection::store);

@@ -23,6 +23,7 @@ struct WorldShape {
   int head_dim = 128;
   int block_size = 16;
   int shared_blocks = 0;  // leading blocks shared by the sequences' tables
+  bool e4m3 = false;      // KV, otherwise of the type
 };
 
 /// The plan of prefill attention, and memory for it.
@@ -93,7 +94,8 @@ class AttentionWorld {
     return {kLayers, shape_.kv_heads, shape_.block_size, shape_.head_dim};
   }
   gpu::PagedKv kv() const {
-    return {arena_device_->get(), layout(), kLayer, table_device_->get(), table_stride_};
+    return {arena_device_->get(), layout(),      kLayer,
+            table_device_->get(), table_stride_, shape_.e4m3};
   }
   gpu::PrefillPlan prefill_plan() const {
     return gpu::plan_prefill(heads(), query_start(), context(), all_sequences(),
@@ -103,7 +105,7 @@ class AttentionWorld {
   std::uint16_t* device_qkv() { return qkv_device_->get(); }
   const Ints& tables() const { return tables_; }
   int table_stride() const { return table_stride_; }
-  Halves arena() const { return arena_device_->host(); }
+  Bytes arena() const { return arena_device_->host(); }
   void empty_arena() { arena_device_->poison(); }
   void restore_arena() { *arena_device_ = arena_; }
 
@@ -173,6 +175,7 @@ class AttentionWorld {
   void poison_out() { out_device_->poison(); }
 
   Floats expected() const {
+    if (shape_.e4m3) return expected_as<kernels::E4m3>();
     return type() == Type::bf16 ? expected_as<kernels::Bf16>() : expected_as<kernels::F16>();
   }
   /// Largest distance of one head's row from the reference that the rounding of 16-bit weights and
@@ -205,7 +208,7 @@ class AttentionWorld {
             i < shape_.shared_blocks ? order[static_cast<std::size_t>(i)] : *next++;
       tables_.insert(tables_.end(), row.begin(), row.end());
     }
-    arena_.assign(static_cast<std::size_t>(total * layout().block_elements()), 0xffff);
+    arena_.assign(static_cast<std::size_t>(total * layout().block_elements() * kv_bytes()), 0xff);
   }
 
   void fill_arena() {
@@ -221,9 +224,16 @@ class AttentionWorld {
       }
   }
 
+  int kv_bytes() const { return shape_.e4m3 ? 1 : 2; }
   void put(std::int64_t element) {
-    const Halves row = numbers_.halves(shape_.type, shape_.head_dim);
-    std::copy(row.begin(), row.end(), arena_.begin() + element);
+    std::uint8_t* const to = arena_.data() + element * kv_bytes();
+    const Floats row = numbers_.many(shape_.head_dim);
+    const Bytes bytes = to_bytes(row);
+    const Halves halves = to_halves(shape_.type, row);
+    if (shape_.e4m3)
+      std::copy(bytes.begin(), bytes.end(), to);
+    else
+      std::memcpy(to, halves.data(), 2 * halves.size());
   }
 
   template <class Kv>
@@ -250,8 +260,10 @@ class AttentionWorld {
   Numbers numbers_{37};
   Ints tables_;
   int table_stride_ = 0;
-  Halves arena_, qkv_;
-  std::optional<Device<std::uint16_t>> arena_device_, qkv_device_, out_device_;
+  Bytes arena_;
+  Halves qkv_;
+  std::optional<Device<std::uint8_t>> arena_device_;
+  std::optional<Device<std::uint16_t>> qkv_device_, out_device_;
   std::optional<Device<std::int32_t>> context_device_, start_device_, table_device_;
 };
 

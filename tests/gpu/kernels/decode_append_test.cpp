@@ -139,7 +139,8 @@ void check_appends(Decodes& decodes, bool whole_splits, const Heads& heads = {})
   decodes.append(qkv.get());
   gpu::DecodeAttention apart = decodes.attention(qkv.get(), false);
   apart.whole_splits = whole_splits;
-  const Halves expected = decodes.world.decode(apart), expected_kv = decodes.world.arena();
+  const Halves expected = decodes.world.decode(apart);
+  const Bytes expected_kv = decodes.world.arena();
 
   decodes.world.restore_arena();
   REQUIRE(decodes.world.arena() != expected_kv);
@@ -173,6 +174,19 @@ TEST_CASE("decode attention that appends gives the bits of an append before it",
       for (const int group : {1, 3, 8})
         for (const int block_size : {8, 24, 128})
           check_appends({type, group, 3, head_dim, block_size, 0}, {777, 31, 1, 1600, 64});
+    }
+}
+
+TEST_CASE("decode attention that appends KV of e4m3 gives the bits of an append before it",
+          "[gpu][fp8][short]") {
+  NEEDS_DEVICE;
+  const std::vector<Heads> models = {{}, kBiased, kBiasedNormed};
+  for (const Type type : kHalfTypes)
+    for (const int head_dim : {64, 128}) {
+      for (const int context : {1, 16, 17, 129, 513, 5000, 40'960})
+        check_appends({type, 4, 2, head_dim, 16, 0, true}, {context}, models);
+      for (const int block_size : {8, 24, 128})
+        check_appends({type, 7, 3, head_dim, block_size, 0, true}, {777, 31, 1, 1600, 64}, models);
     }
 }
 
@@ -245,7 +259,8 @@ TEST_CASE("a captured launch appends other rows, and none of padding", "[gpu]") 
     decodes.world.restore_arena();
     appended = decodes.world.qkv();
     decodes.append(appended.get());
-    const Halves expected = decodes.world.decode(apart), expected_kv = decodes.world.arena();
+    const Halves expected = decodes.world.decode(apart);
+    const Bytes expected_kv = decodes.world.arena();
     decodes.world.restore_arena();
     decodes.world.poison_out();
     launches.replay();
@@ -279,7 +294,8 @@ TEST_CASE("an early launch that appends reads the projection when it is there", 
     gpu::DecodeAttention op = decodes.attention(qkv.get(), true);
     op.whole_splits = whole;
     gpu::small_gemm(project, nullptr);
-    const Halves expected = decodes.world.decode(op), expected_kv = decodes.world.arena();
+    const Halves expected = decodes.world.decode(op);
+    const Bytes expected_kv = decodes.world.arena();
     gpu::DecodeAttention early = op;
     early.early = true;
     for (int i = 0; i < 10; ++i) {

@@ -44,6 +44,20 @@ TEST_CASE("single queries of all groups, head widths and block sizes are right",
           check_decode({type, group, 2, head_dim, block_size, 0}, of_contexts({777, 31, 1}));
 }
 
+TEST_CASE("single queries attend to KV of e4m3 as in the reference", "[gpu][fp8][short]") {
+  NEEDS_DEVICE;
+  for (const Type type : kHalfTypes)
+    for (const int head_dim : {64, 128}) {
+      for (const int context : kContexts)
+        check_decode({type, 4, 2, head_dim, 16, 0, true}, {{context, 1}});
+      for (const int group : {1, 3, 8})
+        for (const int block_size : {8, 24, 128})
+          check_decode({type, group, 2, head_dim, block_size, 0, true}, of_contexts({777, 31, 1}));
+    }
+  check_decode({Type::bf16, 4, 8, 128, 16, 4, true},
+               of_contexts({20001, 1, 64, 300, 17, 1000, 900, 5000}));
+}
+
 TEST_CASE("a mixed batch with shared blocks is right", "[gpu][short]") {
   NEEDS_DEVICE;
   for (const Type type : kHalfTypes)
@@ -86,9 +100,11 @@ struct OneRow {
 
 TEST_CASE("a sequence's result is bitwise the same alone and in a batch", "[gpu]") {
   NEEDS_DEVICE;
+  const bool e4m3 = GENERATE(false, true);
   for (const Type type : kHalfTypes) {
     // With eight key heads the batch has too many splits for quarters; most sequences alone do not.
-    AttentionWorld world({type, 4, 8, 128, 16, 0}, of_contexts({1000, 3, 5000, 257, 64, 2000}));
+    AttentionWorld world({type, 4, 8, 128, 16, 0, e4m3},
+                         of_contexts({1000, 3, 5000, 257, 64, 2000}));
     const Halves together = world.decode();
     world.poison_out();
     for (const std::int32_t s : world.all_sequences()) {
@@ -108,7 +124,8 @@ TEST_CASE("quarters of splits, computed by four CTAs, give the bits of whole spl
       for (const int context : {1, 16, 31, 32, 33, 64, 65, 127, 128, 129, 160, 511, 512, 513, 545,
                                 1000, 4096, 4097, 4608}) {
         INFO("head_dim " << head_dim << ", context " << context);
-        AttentionWorld world({type, 4, 2, head_dim, 16, 0}, of_contexts({context}));
+        const bool e4m3 = context % 2 == 0;
+        AttentionWorld world({type, 4, 2, head_dim, 16, 0, e4m3}, of_contexts({context}));
         OneRow row(world, 0);
         const Halves by_quarters = world.decode(row.op);
         row.op.whole_splits = true;

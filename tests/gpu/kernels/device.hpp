@@ -21,6 +21,7 @@ using kernels::gpu::Type;
 using Floats = std::vector<float>;
 using Ints = std::vector<std::int32_t>;
 using Halves = std::vector<std::uint16_t>;  // numbers of a 16-bit type
+using Bytes = std::vector<std::uint8_t>;    // numbers of e4m3, or an arena of KV
 
 inline void check(cudaError_t code) { kernels::gpu::check(code, "a call of the test"); }
 
@@ -85,6 +86,22 @@ inline Floats to_floats(Type type, const Halves& from) {
   for (const std::uint16_t x : from)
     to.push_back(type == Type::bf16 ? kernels::to_float(kernels::Bf16{x})
                                     : kernels::to_float(kernels::F16{x}));
+  return to;
+}
+
+inline Bytes to_bytes(const Floats& from) {
+  Bytes to;
+  for (const float x : from) to.push_back(kernels::from_float<kernels::E4m3>(x).bits);
+  return to;
+}
+
+/// The numbers of an arena of the type, or of e4m3.
+inline Floats kv_floats(Type type, bool e4m3, const Bytes& from) {
+  Halves halves(from.size() / 2);
+  std::memcpy(halves.data(), from.data(), 2 * halves.size());
+  if (!e4m3) return to_floats(type, halves);
+  Floats to;
+  for (const std::uint8_t x : from) to.push_back(kernels::to_float(kernels::E4m3{x}));
   return to;
 }
 

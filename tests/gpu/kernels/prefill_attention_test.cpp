@@ -34,6 +34,22 @@ TEST_CASE("prompts of any length attend as in the reference", "[gpu][short]") {
       check_prefill(with_type(type), {{tokens, tokens}});
 }
 
+TEST_CASE("prompts and chunks attend to KV of e4m3 as in the reference", "[gpu][fp8][short]") {
+  NEEDS_DEVICE;
+  for (const Type type : kHalfTypes)
+    for (const int head_dim : {64, 128}) {
+      for (const int tokens : {1, 16, 47, 64, 127, 128, 129, 257, 600})
+        check_prefill({type, 4, 2, head_dim, 16, 0, true}, {{tokens, tokens}});
+      for (const int block_size : {8, 24, 64, 96, 128})
+        check_prefill({type, 3, 2, head_dim, block_size, 0, true}, {{150, 70}, {33, 33}, {777, 5}});
+      for (const int prior : {17, 983, 4743})  // shared by CTAs in parts
+        check_prefill({type, 4, 1, head_dim, 16, 0, true}, {{prior + 65, 65}});
+    }
+  std::vector<Sequence> many;  // more tiles than multiprocessors
+  for (int i = 0; i < 90; ++i) many.push_back({100 + 7 * i, 1 + i});
+  check_prefill({Type::bf16, 4, 2, 128, 16, 2, true}, many);
+}
+
 TEST_CASE("all groups, head widths and block sizes attend as in the reference", "[gpu]") {
   NEEDS_DEVICE;
   for (const Type type : kHalfTypes)
@@ -144,6 +160,16 @@ TEST_CASE("a prompt's rows are bitwise the same in chunks of any length", "[gpu]
   for (const int group : {3, 5, 6}) check_chunks({Type::bf16, group, 2, 64, 16, 0}, 300, {20, 37});
 }
 
+TEST_CASE("a prompt's rows over KV of e4m3 are bitwise the same in chunks of any length",
+          "[gpu][fp8]") {
+  NEEDS_DEVICE;
+  for (const Type type : kHalfTypes)
+    for (const int head_dim : {64, 128}) {
+      check_chunks({type, 4, 2, head_dim, 16, 0, true}, 300, {1, 37, 100});
+      check_chunks({type, 7, 1, head_dim, 24, 0, true}, 4500, {500});
+    }
+}
+
 TEST_CASE("a prompt of several segments is bitwise the same in chunks of any length", "[gpu]") {
   NEEDS_DEVICE;
   for (const Type type : kHalfTypes) check_chunks(with_type(type), 5000, {150, 300, 1100});
@@ -159,11 +185,13 @@ TEST_CASE("tokens after long prefixes attend as in the reference, bitwise alike 
       {{21000, 40}, {300, 300}, {6000, 1}},
       {{3000, 700}, {18000, 129}, {2049, 7}},
   };
+  const bool e4m3 = GENERATE(false, true);
   for (const Type type : kHalfTypes)
     for (const int head_dim : {64, 128})
       for (const auto& sequences : batches) {
         WorldShape shape = with_type(type);
         shape.head_dim = head_dim;
+        shape.e4m3 = e4m3;
         INFO(name(type) << ", head_dim " << head_dim << ", first sequence " << sequences[0].queries
                         << " of " << sequences[0].context);
         AttentionWorld world(shape, sequences);

@@ -63,7 +63,8 @@ class Log {
   std::vector<gpu::AccessLog> layers_;
 };
 
-void time_decode(const gpu::HeadShape& heads, int batch, int context, bool logged = false) {
+void time_decode(const gpu::HeadShape& heads, int batch, int context, bool logged = false,
+                 bool e4m3 = false) {
   const int blocks = (context + kBlockSize - 1) / kBlockSize;
   kernels::KvLayout layout = {1, heads.kv_heads, kBlockSize, heads.head_dim};
   const std::int64_t layer_bytes = 2 * layout.block_elements() * blocks * batch;
@@ -86,7 +87,7 @@ void time_decode(const gpu::HeadShape& heads, int batch, int context, bool logge
   op.query_start = starts.get<std::int32_t>();
   op.context = contexts.get<std::int32_t>();
   op.qkv = qkv.get();
-  op.kv = {arena.get(), layout, 0, tables.get<std::int32_t>(), blocks};
+  op.kv = {arena.get(), layout, 0, tables.get<std::int32_t>(), blocks, e4m3};
   op.scale = 0.088f;
   op.out = out.get();
   op.workspace = workspace.get();
@@ -100,13 +101,14 @@ void time_decode(const gpu::HeadShape& heads, int batch, int context, bool logge
     }
   });
   char what[80];
-  std::snprintf(what, sizeof what, "decode attention %d/%d heads, B %d, context %d%s", heads.heads,
-                heads.kv_heads, batch, context, logged ? ", logged" : "");
-  print_bytes(what, us, 4.0 * context * batch * heads.kv_heads * heads.head_dim);
+  std::snprintf(what, sizeof what, "decode attention %d/%d heads, B %d, context %d%s%s",
+                heads.heads, heads.kv_heads, batch, context, logged ? ", logged" : "",
+                e4m3 ? ", e4m3" : "");
+  print_bytes(what, us, (e4m3 ? 2.0 : 4.0) * context * batch * heads.kv_heads * heads.head_dim);
 }
 
 void time_prefill(const gpu::HeadShape& heads, int tokens, int prior, gpu::KvSource source,
-                  bool whole = false) {
+                  bool whole = false, bool e4m3 = false) {
   const int context = prior + tokens, blocks = (context + kBlockSize - 1) / kBlockSize;
   const kernels::KvLayout layout = {8, heads.kv_heads, kBlockSize, heads.head_dim};
   const Memory arena = random_numbers(layout.block_elements() * blocks),
@@ -133,7 +135,7 @@ void time_prefill(const gpu::HeadShape& heads, int tokens, int prior, gpu::KvSou
   op.context = contexts.get<std::int32_t>();
   op.tokens = tokens;
   op.qkv = qkv.get();
-  op.kv = {arena.get(), layout, 0, tables.get<std::int32_t>(), blocks};
+  op.kv = {arena.get(), layout, 0, tables.get<std::int32_t>(), blocks, e4m3};
   op.scale = 0.088f;
   op.out = out.get();
   const double us = microseconds(layout.layers, [&](cudaStream_t stream) {
@@ -146,8 +148,10 @@ void time_prefill(const gpu::HeadShape& heads, int tokens, int prior, gpu::KvSou
       "prefill attention %d/%d heads of %d, %5d tokens after %6d, %-10s %-6s %10.2f us %7.1f "
       "TFLOP/s\n",
       heads.heads, heads.kv_heads, heads.head_dim, tokens, prior,
-      source == gpu::KvSource::paged ? "paged" : "contiguous", op.parts > 0 ? "parts" : "whole", us,
-      4 * pairs * heads.heads * heads.head_dim / us / 1e6);
+      e4m3                             ? "e4m3"
+      : source == gpu::KvSource::paged ? "paged"
+                                       : "contiguous",
+      op.parts > 0 ? "parts" : "whole", us, 4 * pairs * heads.heads * heads.head_dim / us / 1e6);
 }
 
 void time_prefills() {
@@ -163,6 +167,18 @@ void time_prefills() {
   for (const auto& [tokens, prior] : kAfter)
     for (const bool whole : {true, false})
       time_prefill(kHeads, tokens, prior, gpu::KvSource::paged, whole);
+}
+
+/// Attention over KV of e4m3 beside that over 16 bits.
+void time_fp8() {
+  constexpr std::pair<int, int> kDecodes[] = {{16, 16000}, {1, 16000}, {32, 1024}, {4, 100000}};
+  for (const auto& [batch, context] : kDecodes)
+    for (const bool e4m3 : {false, true}) time_decode(kHeads, batch, context, false, e4m3);
+  constexpr std::pair<int, int> kPrefills[] = {
+      {128, 0}, {2048, 0}, {8192, 0}, {64, 7000}, {512, 8192}};
+  for (const auto& [tokens, prior] : kPrefills)
+    for (const bool e4m3 : {false, true})
+      time_prefill(kHeads, tokens, prior, gpu::KvSource::paged, false, e4m3);
 }
 
 void time_rows(int tokens) {
@@ -255,10 +271,10 @@ void time_argmax(int rows) {
 
 }  // namespace
 
-/// time_kernels: everything; time_kernels prefill: prefill attention alone; time_kernels products:
-/// small-M GEMMs alone; time_kernels decode BATCH CONTEXT: that one, for a profiler;
-/// time_kernels log BATCH CONTEXT: what the access log adds to a decode's two kernels, each without
-/// and with it, three times over.
+/// time_kernels: everything; time_kernels fp8: KV of e4m3 beside 16 bits; time_kernels prefill:
+/// prefill attention alone; time_kernels products: small-M GEMMs alone; time_kernels decode BATCH
+/// CONTEXT: that one, for a profiler; time_kernels log BATCH CONTEXT: what the access log adds to a
+/// decode's two kernels, each without and with it, three times over.
 int main(int count, char** words) {
   time_copy();
   if (count == 4 && std::string(words[1]) == "log") {
@@ -270,6 +286,10 @@ int main(int count, char** words) {
   }
   if (count == 4) {
     time_decode(kHeads, std::stoi(words[2]), std::stoi(words[3]));
+    return 0;
+  }
+  if (count == 2 && std::string(words[1]) == "fp8") {
+    time_fp8();
     return 0;
   }
   if (count == 2 && std::string(words[1]) == "products") {

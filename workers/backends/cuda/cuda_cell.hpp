@@ -24,6 +24,7 @@ struct CudaCellOptions {
   int host_slots = 0;       // blocks of the host tier; 0: no tier
   bool host_pinned = true;  // page-locked, otherwise pageable
   PrefillAttention prefill_attention = PrefillAttention::paged;
+  bool fp8_kv = false;  // KV of e4m3 with scale 1, otherwise of the weights' type; paged alone
   /// Replay decode-only steps as a graph of their kernels; otherwise launch kernels one by one.
   bool graphs = true;
   /// Measure the algorithms of matrix products that the device's table lacks; otherwise leave the

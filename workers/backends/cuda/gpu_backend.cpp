@@ -55,7 +55,8 @@ GpuBackend::GpuBackend(int device, const DeviceWeights& weights, const CudaCellO
 }
 
 std::int64_t GpuBackend::block_bytes() const {
-  return layout_.block_elements() * size_of(weights_.config().dtype);
+  return layout_.block_elements() *
+         size_of(options_.fp8_kv ? model::DType::e4m3 : weights_.config().dtype);
 }
 
 void GpuBackend::take_pool(const PoolPlan& plan) {
@@ -131,7 +132,7 @@ void GpuBackend::run_decodes(int rows, const StepArrays& step) {
 }
 
 void GpuBackend::run_layers(const StepArrays& step) {
-  const KvArena kv{pool_.data(), layout_};
+  const KvArena kv = arena_of_kernels();
   if (!logged_) return forward_.run(step, kv);
   forward_.run(step, kv, {}, [this](int layer) { return access_log_->of_layer(layer); });
 }
@@ -274,7 +275,7 @@ void GpuBackend::complete(const Flight& flight) {
 void GpuBackend::find_nan(const engine::StepPlan& plan) {
   with_device_errors([&] {
     const StepArrays& step = upload_.upload(batch_, plan, stream_);
-    forward_.run(step, {pool_.data(), layout_}, [&](int layer) { require_finite(plan, layer); });
+    forward_.run(step, arena_of_kernels(), [&](int layer) { require_finite(plan, layer); });
   });
   const auto row = static_cast<std::size_t>(batch_.logits_rows.front());
   throw NotFinite(plan.step, NotFinite::kHead, request_of(plan, batch_, row),

@@ -84,6 +84,7 @@ class GpuBackend final : public engine::Backend {
   engine::StepResult result_of(const Flight& flight, const std::int32_t* results);
   void run_decodes(int rows, const StepArrays& step);
   void run_layers(const StepArrays& step);
+  KvArena arena_of_kernels() const { return {pool_.data(), layout_, options_.fp8_kv}; }
   int padded_rows(int decodes) const;
   [[noreturn]] void find_nan(const engine::StepPlan& plan);
   void require_finite(const engine::StepPlan& plan, int layer) const;

@@ -86,7 +86,8 @@ void Forward::attend(int i, const StepArrays& step, const KvArena& kv) {
                            .layout = kv.layout,
                            .layer = i,
                            .block_tables = step.block_tables,
-                           .table_stride = step.table_stride};
+                           .table_stride = step.table_stride,
+                           .e4m3 = kv.e4m3};
   if (decode_can_append(step)) return decode(step, paged, to_.rotations);
   gpu::append_kv({.type = to_.type,
                   .shape = to_.heads,

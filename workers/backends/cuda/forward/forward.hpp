@@ -16,6 +16,7 @@ namespace backends::cuda {
 struct KvArena {
   void* data = nullptr;  // [blocks] of `layout`
   kernels::KvLayout layout;
+  bool e4m3 = false;
 };
 
 /// A forward pass of the model over a step, from token ids to greedy tokens. Enqueues everything on

@@ -9,7 +9,7 @@ struct KernelLog {
   template <class... Anything>
   __device__ explicit KernelLog(const Anything&...) {}
 };
-template <class>
+template <class, int>
 struct TileLog {
   template <class... Anything>
   __device__ explicit TileLog(const Anything&...) {}
