@@ -195,15 +195,17 @@ ChartSeries circles_through(const std::vector<FrontPoint>& points, const Capacit
   return front;
 }
 
-/// A line over the loads of a policy and host memory.
+/// A line over the loads of a policy and host memory, which have its dash and its color.
 ChartSeries line_of(const CapacityPlace& place, const std::vector<FrontPoint>& points,
                     const std::vector<std::string>& drams, const CapacityRules& rules) {
   constexpr std::array kMarks = {"", "square", "up", "down"};
   ChartSeries series = series_through(points, rules);
   series.name = row_of(place);
   series.policy = place.policy;
-  const auto dram = std::ranges::find(drams, dram_of(place)) - drams.begin();
-  series.mark = kMarks[static_cast<std::size_t>(dram) % kMarks.size()];
+  const auto dram =
+      static_cast<std::size_t>(std::ranges::find(drams, dram_of(place)) - drams.begin());
+  series.color = std::to_string(dram);
+  series.mark = kMarks[dram % kMarks.size()];
   return series;
 }
 
@@ -213,7 +215,7 @@ Chart front_chart(const CapacityRules& rules, const Yield& yield, const std::str
                   const CapacityPlaces& places, const std::string& kind) {
   Chart chart = start(kind, rules, of, yield.figure, yield.title);
   ChartPanel& panel = chart.panel();
-  panel.x = {.name = "P90 interactivity [tokens/s that a user sees]", .names = {}, .log = 2};
+  panel.x = {.name = "P90 interactivity [tokens/s that 9 of 10 users see]", .names = {}, .log = 2};
   panel.y.name = yield.y;
   const auto drams = unique(places, [](const auto* each) { return dram_of(*each); });
   const auto gpus = unique(places, [](const auto* each) { return each->gpu; });

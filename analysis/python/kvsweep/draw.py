@@ -50,12 +50,10 @@ def _boxes(panel):
 
 
 def _look(series, variants):
-    if "policy" in series:
-        color, dash = policy_look([*variants, series["policy"]], series["policy"])
-        return COLORS[color], DASHES[1] if series.get("dashed") else DASHES[dash]
-    color = series.get("color", "0")
+    place, dash = policy_look([*variants, series["policy"]], series["policy"]) if "policy" in series else (0, 0)
+    color = series.get("color", str(place))
     shown = MEANINGS[color] if color in MEANINGS else "black" if color == "text" else COLORS[int(color) % len(COLORS)]
-    return shown, DASHES[1] if series.get("dashed") else DASHES[0]
+    return shown, DASHES[1 if series.get("dashed") else dash]
 
 
 def _panel(axis, panel, variants):

@@ -27,11 +27,12 @@ interface Look {
   symbol: string;
 }
 
-function lookOf({ policy, color = "0", dashed, mark }: Series, variants: string[]): Look {
+function lookOf({ policy, color, dashed, mark }: Series, variants: string[]): Look {
   const own = policy === undefined ? undefined : looks(variants, policy);
-  const known = Object.keys(MEANING).includes(color) ? meanings()[color as keyof typeof MEANING] : undefined;
+  const chosen = color ?? "0";
+  const known = Object.keys(MEANING).includes(chosen) ? meanings()[chosen as keyof typeof MEANING] : undefined;
   return {
-    color: own?.color ?? known ?? palette()[Number(color) % 8] ?? cssVar("--text"),
+    color: (color === undefined ? own?.color : undefined) ?? known ?? palette()[Number(chosen) % 8] ?? cssVar("--text"),
     dash: dashed ? DASHED : own?.type ?? "solid",
     symbol: mark ? MARKS[mark][0] : own?.symbol ?? "circle",
   };
