@@ -22,17 +22,17 @@ std::vector<Job> twice(const std::vector<ModelFixture::Prompt>& prompts) {
   return jobs;
 }
 
-struct Way {
+struct Setting {
   const char* name;
   int budget, threshold;
   bool caching;
 };
-const Way kWays[] = {{"one pass", 512, 0, false},
-                     {"chunks of 7", 512, 7, false},
-                     {"a budget of 16 and prefix hits", 16, 0, true},
-                     {"one pass and prefix hits", 512, 0, true}};
+const Setting kSettings[] = {{"one pass", 512, 0, false},
+                             {"chunks of 7", 512, 7, false},
+                             {"a budget of 16 and prefix hits", 16, 0, true},
+                             {"one pass and prefix hits", 512, 0, true}};
 
-Serving serving_of(const Way& way) {
+Serving serving_of(const Setting& way) {
   Serving serving;
   serving.engine.kv = {
       .num_blocks = 200, .block_size = kParityBlock, .prefix_caching = way.caching};
@@ -72,7 +72,7 @@ TEST_CASE("logits are those of transformers in float32, at every position and ho
   for (const char* name : kFixtures) {
     const ModelFixture fixture(name);
     const backends::CpuWeights weights(fixture.config, *fixture.weights, model::DType::f32, 1);
-    for (const Way& way : kWays) {
+    for (const Setting& way : kSettings) {
       Deviation deviation;
       Serving serving = serving_of(way);
       serving.on_row = [&](int job, int, int position, std::span<const float> logits) {
@@ -90,7 +90,7 @@ TEST_CASE("logits are those of transformers in float32, at every position and ho
       CHECK(deviation.compared > 1000);
       CHECK(deviation.greatest <= 1e-4);
       CHECK((served.hit_tokens > 0) == way.caching);
-      if (&way == kWays) std::cout << name << ": deviation " << deviation.greatest << '\n';
+      if (&way == kSettings) std::cout << name << ": deviation " << deviation.greatest << '\n';
     }
   }
 }
@@ -99,7 +99,7 @@ TEST_CASE("the highest logits choose the same 64 tokens as with transformers", "
   for (const char* name : kFixtures) {
     const ModelFixture fixture(name);
     const backends::CpuWeights weights(fixture.config, *fixture.weights, model::DType::f32, 1);
-    for (const Way& way : kWays) {
+    for (const Setting& way : kSettings) {
       Deviation deviation;
       Serving serving = serving_of(way);
       serving.on_row = [&](int, int, int position, std::span<const float> logits) {
@@ -124,7 +124,7 @@ TEST_CASE("16-bit weights and KV deviate from float32 no more than transformers 
     for (const model::DType type : {model::DType::bf16, model::DType::f16}) {
       const backends::CpuWeights weights(fixture.config, *fixture.weights, type, 1);
       Deviation deviation;
-      Serving serving = serving_of(kWays[0]);
+      Serving serving = serving_of(kSettings[0]);
       serving.kv_type = type;
       serving.on_row = [&](int job, int, int position, std::span<const float> logits) {
         const auto& prompt =
@@ -140,14 +140,13 @@ TEST_CASE("16-bit weights and KV deviate from float32 no more than transformers 
   }
 }
 
-TEST_CASE("KV of e4m3 moves logits by at most 15 % of the largest, but moves them",
-          "[parity]") {
+TEST_CASE("KV of e4m3 moves logits by at most 15 % of the largest, but moves them", "[parity]") {
   for (const char* name : kFixtures) {
     const ModelFixture fixture(name);
     const backends::CpuWeights weights(fixture.config, *fixture.weights, model::DType::bf16, 1);
     std::map<std::pair<int, int>, std::vector<float>> exact;  // by job and position
     Deviation deviation;
-    Serving serving = serving_of(kWays[0]);
+    Serving serving = serving_of(kSettings[0]);
     serving.kv_type = model::DType::bf16;
     serving.on_row = [&](int job, int, int position, std::span<const float> logits) {
       exact[{job, position}].assign(logits.begin(), logits.end());
