@@ -15,7 +15,7 @@ template <class Read>
 auto reading(const std::string& file, const Read& read) {
   try {
     return read();
-  } catch (const NewerTables& error) {
+  } catch (const OtherVersion& error) {
     throw ArchiveIncompatible(file + " " + error.what());
   } catch (const H5Error& error) {
     throw ArchiveDamaged(file + " is damaged: " + error.what());

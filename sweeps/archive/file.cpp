@@ -43,16 +43,23 @@ void write_cells(hid_t file, const Table& cells) {
   group.close_checked("close the table cells");
 }
 
-/// Of /cells. Programs before schema 2.2 wrote it to a footer.
+/// Of /cells, which archives of schema 1 have in a footer.
 std::string cells_digest_in(hid_t file) {
   if (has_attribute(file, kCellsDigest)) return read_text_attribute(file, kCellsDigest);
   const H5Dataset footer(H5Dopen2(file, "footer", H5P_DEFAULT), "open the footer");
   return read_text_attribute(footer.get(), kCellsDigest);
 }
 
-/// Throws ArchiveIncompatible with both numbers when the major is newer than this program's.
+/// Throws ArchiveIncompatible if a newer program wrote the file, or one between two releases.
 void check_schema(hid_t file, const std::string& path) {
-  const std::int64_t major = read_integer_attribute(file, "schema_major");
+  const std::int64_t major = read_integer_attribute(file, "schema_major"),
+                     minor = read_integer_attribute(file, "schema_minor");
+  if (major == kSchemaMajor && minor < kLeastMinor)
+    throw ArchiveIncompatible(path + " has schema 2." + std::to_string(minor) +
+                              ", which no release has written, and this program reads 1 and from "
+                              "2.2 on: `kvsweep merge " +
+                              path +
+                              " -o NEW.h5` of an earlier build, of schema 2.2, writes it anew");
   if (major <= kSchemaMajor) return;
   throw ArchiveIncompatible(path + " has schema " + std::to_string(major) +
                             ", and this program reads schemas up to " +

@@ -84,7 +84,7 @@ StoredCells open_shard(std::string bytes, const std::string& name, int threads) 
   check_seal(bytes, name);
   bytes.resize(bytes.size() - kTrailerBytes);
   return reading(name, [&] {
-    const PackedTables packed(std::move(bytes), name, threads);
+    const PackedTables packed(std::move(bytes), threads);
     StoredCells shard(name, {}, [&](const std::string& table) { return packed.find(table); });
     shard.index.cells = to_records(packed.read("cells"));
     if (shard.index.cells.empty()) throw H5Error("it does not hold a cell");

@@ -54,36 +54,8 @@ std::vector<Table> layout_tables(const std::vector<SpareTable>& tables) {
           {"chunks", {plain("bytes", bytes), plain("sum", sums)}}};
 }
 
-/// Those of a spare copy of schema 2.0, which has a row for each column.
-std::vector<SpareTable> earlier_spare_tables(const PackedTables& spare) {
-  const Table columns = spare.read("columns"), sums = spare.read("chunks");
-  std::vector<SpareTable> tables;
-  std::size_t next = 0;
-  for (std::size_t i = 0; i < columns.rows(); ++i) {
-    const auto text = [&](const char* of) { return columns.values<std::string>(of)[i]; };
-    const auto number = [&](const char* of) { return columns.values<std::int64_t>(of)[i]; };
-    if (tables.empty() || tables.back().described.name != text("table"))
-      tables.push_back({{text("table"), {}},
-                        number("rows"),
-                        columns.has("chunk_rows") ? number("chunk_rows") : 16384,
-                        {},
-                        {}});
-    SpareTable& table = tables.back();
-    table.described.columns.push_back({text("name"), text("unit"), text("long_name"),
-                                       number("volatile") != 0, split(text("enum_names"), "\n"),
-                                       data_of_type(text("type"))});
-    table.widths.push_back(number("width"));
-    table.chunks.emplace_back();
-    for (std::int64_t chunk = 0; chunk < number("chunks"); ++chunk, ++next)
-      table.chunks.back().push_back(
-          {sums.values<std::int64_t>("bytes").at(next), sums.values<std::int64_t>("sum").at(next)});
-  }
-  return tables;
-}
-
 /// The inverse. Throws TableError or std::out_of_range.
 std::vector<SpareTable> spare_tables(const PackedTables& spare) {
-  if (spare.find("columns")) return earlier_spare_tables(spare);
   const Table sizes = spare.read("sizes"), widths = spare.read("widths"),
               chunks = spare.read("chunks");
   std::vector<SpareTable> tables;
@@ -219,7 +191,7 @@ StoredCells read_spare(const std::string& path) {
   const auto archive = std::make_shared<const std::string>(file_bytes(path));
   std::optional<std::string> bytes = untwofold(*archive);
   if (!bytes) throw H5Error("there is no spare copy");
-  const PackedTables spare(std::move(*bytes), "the spare copy");
+  const PackedTables spare(std::move(*bytes));
   const std::vector<SpareTable> tables = spare_tables(spare);
   ChunkFinder finder(*archive);
   for (const SpareTable& table : tables)

@@ -168,13 +168,11 @@ void TableWriter::flush(bool last) {
 /// Writes chunks from the row `first` on, and keeps what identifies them.
 void TableWriter::store(Stored& column, std::int64_t first,
                         const std::vector<StoredChunk>& chunks) const {
+  write_chunks(column.dataset->get(), static_cast<hsize_t>(first),
+               static_cast<hsize_t>(chunk_rows_), chunks, name_ + "/" + column.pending.name);
   column.chunks.resize(static_cast<std::size_t>(first / chunk_rows_));
-  for (const StoredChunk& chunk : chunks) {
-    write_chunk(column.dataset->get(), static_cast<hsize_t>(first), chunk,
-                name_ + "/" + column.pending.name);
+  for (const StoredChunk& chunk : chunks)
     column.chunks.push_back({static_cast<std::int64_t>(chunk.size()), stored_sum(chunk)});
-    first += chunk_rows_;
-  }
 }
 
 /// A stored text column is as wide as its longest text, and an enumeration has the names known when

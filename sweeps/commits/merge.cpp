@@ -17,12 +17,12 @@ namespace sweep {
 
 namespace {
 
-/// The row of /provenance in a file. Programs before schema 2.1 did not seal it.
+/// The row of /provenance in a file.
 std::vector<Note> sealed_row(const std::string& file) {
   std::string bytes = file_bytes(file);
-  if (bytes.ends_with('\n')) check_seal(bytes, file);
+  check_seal(bytes, file);
   return reading(file, [&] {
-    const Table row = PackedTables(std::move(bytes), file).read("provenance");
+    const Table row = PackedTables(std::move(bytes)).read("provenance");
     std::vector<Note> notes;
     for (const Column& column : row.columns)
       notes.push_back({column.name, row.values<std::string>(column.name).at(0), true});

@@ -6,13 +6,11 @@
 #include <utility>
 
 #include "sweeps/hdf5/deflate.hpp"
-#include "sweeps/hdf5/earlier.hpp"
 
 namespace sweep {
 namespace {
 
-// The mark, its version and a line end. Programs of schemas 2.0 and 2.1 wrote no version.
-constexpr std::string_view kMark = "kvsweep tables", kVersion = " 1\n", kUnnumbered = "\n";
+constexpr std::string_view kMark = "kvsweep tables ", kVersion = "1\n";
 // Bytes to those that they deflate to; zlib's limit is 1032.
 constexpr std::uint64_t kMostRatio = 1100;
 
@@ -50,7 +48,7 @@ class Fields {
 /// Adds a column to the description, and its chunks to the others.
 void add_column(const Column& column, std::string& description, std::string& chunks) {
   const std::size_t width = width_of(column), rows = column.size(),
-                    chunk_rows = std::clamp<std::size_t>(rows, 1, chunk_rows_of(width));
+                    chunk_rows = chunk_rows_of(width, rows);
   for (const std::string* text : {&column.name, &column.unit, &column.long_name})
     add_text(description, *text);
   add_number(description, column.is_volatile ? 1 : 0);
@@ -62,6 +60,16 @@ void add_column(const Column& column, std::string& description, std::string& chu
     add_number(description, chunk.size());
     chunks.append(chunk.begin(), chunk.end());
   }
+}
+
+/// No values, of the type that type_name() calls so.
+ColumnData data_of_type(const std::string& type) {
+  for (const ColumnData& data :
+       {ColumnData(std::vector<std::int8_t>()), ColumnData(std::vector<std::int32_t>()),
+        ColumnData(std::vector<std::int64_t>()), ColumnData(std::vector<double>()),
+        ColumnData(std::vector<std::string>())})
+    if (type == type_name(data)) return data;
+  throw H5Error("a column has values of type " + type);
 }
 
 /// A column, of which the chunks are the next ones in `bytes`.
@@ -94,36 +102,22 @@ StoredColumn described_column(Fields& description, Fields& chunks,
   return stored;
 }
 
-/// What is behind the mark; empty if there is none.
+/// What is behind the mark and its version.
 std::string_view behind_mark(std::string_view bytes) {
-  if (!bytes.starts_with(kMark)) return {};
-  const std::string_view rest = bytes.substr(kMark.size());
-  for (const std::string_view version : {kVersion, kUnnumbered})
-    if (rest.starts_with(version)) return rest.substr(version.size());
   constexpr std::size_t kMost = 20;
-  throw NewerTables("has tables of version" +
-                    std::string(rest.substr(0, std::min(kMost, rest.find('\n')))) +
-                    ", and this program reads version 1; a newer kvsweep wrote it");
-}
-
-/// Of the file of an earlier program.
-std::string repacked(std::string_view bytes, const std::string& name) {
-  const std::vector<Table> tables = earlier_tables(bytes, name);
-  std::vector<const Table*> all;
-  for (const Table& table : tables) all.push_back(&table);
-  return pack_tables(all);
+  constexpr std::string_view kEarlierMarks[] = {"\x89HDF", "kvsweep tables\n"};
+  for (const std::string_view mark : kEarlierMarks)
+    if (bytes.starts_with(mark))
+      throw OtherVersion("was written by an earlier kvsweep: end its run with that program");
+  if (!bytes.starts_with(kMark)) throw H5Error("it holds no tables");
+  const std::string_view rest = bytes.substr(kMark.size());
+  if (rest.starts_with(kVersion)) return rest.substr(kVersion.size());
+  throw OtherVersion("has tables of version " +
+                     std::string(rest.substr(0, std::min(kMost, rest.find('\n')))) +
+                     ", and this program reads version 1; a newer kvsweep wrote it");
 }
 
 }  // namespace
-
-ColumnData data_of_type(const std::string& type) {
-  for (const ColumnData& data :
-       {ColumnData(std::vector<std::int8_t>()), ColumnData(std::vector<std::int32_t>()),
-        ColumnData(std::vector<std::int64_t>()), ColumnData(std::vector<double>()),
-        ColumnData(std::vector<std::string>())})
-    if (type == type_name(data)) return data;
-  throw H5Error("a column has values of type " + type);
-}
 
 std::string pack_tables(std::span<const Table* const> tables) {
   std::string description, chunks;
@@ -142,10 +136,9 @@ std::string pack_tables(std::span<const Table* const> tables) {
   return bytes += chunks;
 }
 
-PackedTables::PackedTables(std::string bytes, const std::string& name, int threads) {
-  if (!bytes.starts_with(kMark)) bytes = repacked(bytes, name);
-  bytes_ = std::make_shared<const std::string>(std::move(bytes));
-  Fields chunks(behind_mark(*bytes_));
+PackedTables::PackedTables(std::string packed_tables, int threads) {
+  const auto bytes = std::make_shared<const std::string>(std::move(packed_tables));
+  Fields chunks(behind_mark(*bytes));
   const std::uint64_t deflated = chunks.number(), size = chunks.number();
   const std::string_view packed = chunks.take(deflated);
   std::string description(std::min<std::uint64_t>(size, kMostRatio * deflated), '\0');
@@ -156,7 +149,7 @@ PackedTables::PackedTables(std::string bytes, const std::string& name, int threa
     const std::string table = fields.text();
     std::vector<StoredColumn> columns;
     for (std::uint64_t left = fields.number(); left > 0; --left)
-      columns.push_back(described_column(fields, chunks, bytes_));
+      columns.push_back(described_column(fields, chunks, bytes));
     tables_.emplace(table, StoredTable(table, std::move(columns), threads));
   }
 }

@@ -7,7 +7,6 @@
 //   name, unit, long_name, volatile (0 or 1), number of names of values, and those,
 //   type (as type_name() says), bytes of a value, rows, rows of a chunk, bytes of each chunk
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -18,31 +17,26 @@
 
 namespace sweep {
 
-/// The tables have a version that only later programs read.
-struct NewerTables : H5Error {
+/// The tables have a version that only other programs read.
+struct OtherVersion : H5Error {
   using H5Error::H5Error;
 };
 
 /// Throws TableError when the columns of a table differ in length.
 std::string pack_tables(std::span<const Table* const> tables);
 
-/// No values, of the type that type_name() calls so. Throws H5Error.
-ColumnData data_of_type(const std::string& type);
-
-/// The tables in such bytes, read one at a time. Also those in the file of HDF5 that programs
-/// before schema 2.1 wrote in their place.
+/// The tables in such bytes, read one at a time.
 class PackedTables {
  public:
-  /// Throws H5Error when the bytes hold no tables, NewerTables when they have another version;
-  /// `name` is for messages. `threads` unpack.
-  PackedTables(std::string bytes, const std::string& name, int threads = 1);
+  /// Throws H5Error when the bytes hold no tables, OtherVersion when they have another version.
+  /// `threads` unpack.
+  explicit PackedTables(std::string bytes, int threads = 1);
   /// Empty if it is missing. A table may outlive this object.
   std::optional<StoredTable> find(const std::string& table) const;
   /// Throws H5Error when it is missing.
   Table read(const std::string& table) const;
 
  private:
-  std::shared_ptr<const std::string> bytes_;
   std::map<std::string, StoredTable, std::less<>> tables_;
 };
 

@@ -33,22 +33,9 @@ std::span<const char> stored_values(const Column& column, RowSlice rows, std::si
       column.data);
 }
 
-}  // namespace
-
-std::size_t width_of(const Column& column) {
-  return std::visit(
-      []<class T>(const std::vector<T>& values) {
-        if constexpr (!std::is_same_v<T, std::string>) return sizeof(T);
-        std::size_t longest = 1;
-        if constexpr (std::is_same_v<T, std::string>)
-          for (const std::string& text : values) longest = std::max(longest, text.size());
-        return longest;
-      },
-      column.data);
-}
-
-void append_stored(ColumnData& to, std::size_t count, std::size_t width,
-                   const std::function<void(char*)>& fill) {
+/// Appends `count` stored values of `width` bytes, which `fill(place)` writes one after the other.
+template <class Fill>
+void append_stored(ColumnData& to, std::size_t count, std::size_t width, const Fill& fill) {
   std::visit(
       [&]<class T>(std::vector<T>& values) {
         const std::size_t before = values.size();
@@ -66,9 +53,23 @@ void append_stored(ColumnData& to, std::size_t count, std::size_t width,
       to);
 }
 
-std::size_t chunk_rows_of(std::size_t width) {
+}  // namespace
+
+std::size_t width_of(const Column& column) {
+  return std::visit(
+      []<class T>(const std::vector<T>& values) {
+        if constexpr (!std::is_same_v<T, std::string>) return sizeof(T);
+        std::size_t longest = 1;
+        if constexpr (std::is_same_v<T, std::string>)
+          for (const std::string& text : values) longest = std::max(longest, text.size());
+        return longest;
+      },
+      column.data);
+}
+
+std::size_t chunk_rows_of(std::size_t width, std::size_t rows) {
   constexpr std::size_t kBytes = std::size_t{1} << 20, kLeast = 64, kMost = 16384;
-  return std::clamp(kBytes / width, kLeast, kMost);
+  return std::clamp<std::size_t>(rows, 1, std::clamp(kBytes / width, kLeast, kMost));
 }
 
 std::vector<StoredChunk> pack_chunks(const Column& column, std::size_t rows, std::size_t width,

@@ -30,17 +30,14 @@ struct RowSlice {
 /// Length of the longest text in bytes, at least 1; of numbers, their size.
 std::size_t width_of(const Column& column);
 
-/// Most rows of a chunk with values of this width: 16384, and 1 MiB, as it is packed in memory.
-std::size_t chunk_rows_of(std::size_t width);
+/// Rows of a chunk of so many with values of this width: at most 16384, and 1 MiB, as it is packed
+/// in memory.
+std::size_t chunk_rows_of(std::size_t width, std::size_t rows = std::size_t(-1));
 
 /// The first `rows` rows of a column, in chunks of `chunk_rows` values of `width` bytes. Calls
 /// nothing of HDF5, so several threads can pack.
 std::vector<StoredChunk> pack_chunks(const Column& column, std::size_t rows, std::size_t width,
                                      std::size_t chunk_rows);
-
-/// Appends `count` stored values of `width` bytes, which `fill(place)` writes one after the other.
-void append_stored(ColumnData& to, std::size_t count, std::size_t width,
-                   const std::function<void(char*)>& fill);
 
 /// A table of which the chunks are read when their rows are. Ranges of rows in ascending order cost
 /// one pass over the chunks, which `threads` unpack.

@@ -148,29 +148,9 @@ TEST_CASE("an archive of schema 1.0 keeps its results under another order of cel
   CHECK(check_archive(world.path()).empty());
 }
 
-TEST_CASE("what a killed program of schema 2.0 left beside an archive is taken into it",
-          "[archive]") {
-  const support::TempDir folder;
-  const std::string path = (folder.path() / "a.h5").string(),
-                    key = "a53d2c2495aa3c32f729d4ec6e277f8530add076f4e905c5cfeddd4d137a1462",
-                    shard = path + ".d/" + key + ".h5";
-  std::filesystem::create_directory(path + ".d");
-  std::ofstream(shard, std::ios::binary) << kept("kept-shard-2.0.h5.zlib", 29'930);
-  std::ofstream(path + ".d/x.prov", std::ios::binary) << kept("kept-2.0.prov.zlib", 2'170);
-  const ShardContents found = open_shard(shard).load(key);
-  CHECK(found.result.steps.rows() > 0);
-  CHECK(content_digest(found.record, found.tables()) == found.record.digest);
-  FileOps files;
-  Archive(path, {}, {without_outcome(found.record)}, files);
-  CHECK(check_archive(path).empty());
-  ArchiveReader reader(path);
-  CHECK(reader.load(0).record.digest == found.record.digest);
-  CHECK(reader.provenance().rows() == 1);
-}
-
-TEST_CASE("an archive of schema 2.0 is read, and salvaged by its spare copy if HDF5 cannot read it",
+TEST_CASE("an archive of schema 2.3 is read, and salvaged by its spare copy if HDF5 cannot read it",
           "[archive][salvage]") {
-  std::string bytes = kept("kept-2.0.h5.zlib", 281'257);
+  std::string bytes = kept("kept-2.3.h5.zlib", 172'858);
   const support::TempDir folder;
   const std::string whole = folder.write("whole.h5", bytes);
   CHECK(check_archive(whole).empty());
@@ -182,6 +162,42 @@ TEST_CASE("an archive of schema 2.0 is read, and salvaged by its spare copy if H
   CHECK(salvage.saved == 2);
   CHECK(check_archive(target).empty());
   CHECK(archive_differences(whole, target) == std::vector<std::string>{});
+}
+
+TEST_CASE("an archive of a schema between two releases is refused, and the message says what to do",
+          "[archive]") {
+  ArchiveWorld world(2);
+  world.open();
+  world.run_all({0});
+  world.close();
+  {
+    const H5File file = open_h5_for_writing(world.path());
+    replace_attribute(file.get(), "schema_minor", std::int64_t{1});
+  }
+  const std::string before = bytes_of(world.path()),
+                    why = world.path() +
+                          " has schema 2.1, which no release has written, and this program reads 1 "
+                          "and from 2.2 on: `kvsweep merge " +
+                          world.path() +
+                          " -o NEW.h5` of an earlier build, of schema 2.2, writes it anew";
+  CHECK(error_of<ArchiveIncompatible>([&] { ArchiveReader reader(world.path()); }) == why);
+  CHECK(error_of<ArchiveIncompatible>([&] { world.open(OpenMode::resume); }) == why);
+  CHECK(check_archive(world.path()) == std::vector{why});
+  CHECK(bytes_of(world.path()) == before);
+}
+
+TEST_CASE("results that an earlier program left beside an archive are refused and left alone",
+          "[archive]") {
+  ArchiveWorld world(2);
+  world.open();
+  world.close();
+  std::filesystem::create_directory(world.spool());
+  for (const char* start : {"\x89HDF\r\n\x1a\n", "kvsweep tables\n"}) {
+    std::ofstream(world.shard(0), std::ios::binary) << sealed(start);
+    CHECK(error_of<ArchiveIncompatible>([&] { world.open(); }) ==
+          world.shard(0) + " was written by an earlier kvsweep: end its run with that program");
+    CHECK(std::filesystem::exists(world.shard(0)));
+  }
 }
 
 TEST_CASE("an archive that a program of schema 1.7 wrote is read, and a run writes it anew",

@@ -87,14 +87,13 @@ TEST_CASE("a table of a shard that lost its end, or says another size, is an err
   const Table steps = ArchiveWorld(1).result(0).result.steps;
   const Table* const tables[] = {&steps};
   const std::string bytes = pack_tables(tables);
-  CHECK(same_results(PackedTables(bytes, "it").read("steps"), steps));
+  CHECK(same_results(PackedTables(bytes).read("steps"), steps));
   for (std::size_t size = 0; size < bytes.size(); size += 7)
-    REQUIRE_THROWS_AS(PackedTables(bytes.substr(0, size), "it"), H5Error);
-  CHECK_THROWS_WITH(PackedTables(bytes, "it").read("turns"), "it has no table turns");
+    REQUIRE_THROWS_AS(PackedTables(bytes.substr(0, size)), H5Error);
+  CHECK_THROWS_WITH(PackedTables(bytes).read("turns"), "it has no table turns");
 }
 
-TEST_CASE("a shard of a later version is refused and left alone, and one without is read",
-          "[archive]") {
+TEST_CASE("a shard of a later version is refused and left alone", "[archive]") {
   ArchiveWorld world(2);
   world.open();
   world.close();
@@ -107,9 +106,6 @@ TEST_CASE("a shard of a later version is refused and left alone, and one without
         world.shard(0) +
             " has tables of version 2, and this program reads version 1; a newer kvsweep wrote it");
   CHECK(std::filesystem::exists(world.shard(0)));
-  write_file(world.shard(0), sealed("kvsweep tables\n" + rest));
-  world.open();
-  CHECK(world.done() == std::vector{0});
 }
 
 TEST_CASE("one flipped bit anywhere in a shard is detected", "[archive]") {

@@ -4,7 +4,7 @@
 #include <cstring>
 #include <random>
 
-#include "sweeps/hdf5/column.hpp"
+#include "sweeps/hdf5/h5_table.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 
@@ -46,7 +46,9 @@ struct OneColumn {
   /// What HDF5's own filters read.
   std::string read_by_hdf5() const {
     const H5Type type(H5Dget_type(dataset.get()), "get the type");
-    std::string bytes(rows_of(dataset.get()) * H5Tget_size(type.get()), '\0');
+    const H5Space space(H5Dget_space(dataset.get()), "get the space");
+    const auto rows = static_cast<std::size_t>(H5Sget_simple_extent_npoints(space.get()));
+    std::string bytes(rows * H5Tget_size(type.get()), '\0');
     h5_check(H5Dread(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes.data()),
              "read x");
     return bytes;
@@ -56,11 +58,7 @@ struct OneColumn {
     h5_check(H5Dwrite(dataset.get(), type.get(), H5S_ALL, H5S_ALL, H5P_DEFAULT, bytes), "write x");
   }
   void write(const Column& column, std::size_t width) const {
-    hsize_t row = 0;
-    for (const StoredChunk& chunk : pack_chunks(column, column.size(), width, 64)) {
-      write_chunk(dataset.get(), row, chunk, "x");
-      row += 64;
-    }
+    write_chunks(dataset.get(), 0, 64, pack_chunks(column, column.size(), width, 64), "x");
   }
 };
 
