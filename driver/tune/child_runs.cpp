@@ -1,11 +1,16 @@
 #include "driver/tune/child_runs.hpp"
 
+#include <fcntl.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <csignal>
+#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <functional>
 #include <iostream>
 #include <span>
 #include <stdexcept>
@@ -16,6 +21,7 @@
 #include "driver/command_line/failure.hpp"
 #include "sweeps/commits/archive.hpp"
 #include "sweeps/files/child_process.hpp"
+#include "sweeps/files/durable_file.hpp"
 #include "workers/rank/host.hpp"
 
 namespace driver {
@@ -45,6 +51,38 @@ bool is_program(const std::string& name, const std::string& search_path) {
 bool tells(const std::string& line) {
   return line.starts_with("kvsweep: ") || line.starts_with("left: ") ||
          line.find(": failed: ") != std::string::npos || line.find(" ended: ") != std::string::npos;
+}
+
+/// Runs a program, `words`, with its output behind that of the file `log`. It is told to end
+/// (SIGTERM) when this process does. Exit code 127, with the reason in the log: it cannot be
+/// started. Each line that is added to the log meanwhile is given to `on_line`, without its end.
+sweep::ChildEnd run_program(std::vector<std::string> words, const std::string& log,
+                            const std::function<void(const std::string&)>& on_line) {
+  std::vector<char*> argv;
+  for (std::string& word : words) argv.push_back(word.data());
+  argv.push_back(nullptr);
+  const sweep::Descriptor written(log, O_RDONLY | O_CREAT, 0644);
+  ::lseek(written.get(), 0, SEEK_END);
+  sweep::ChildProcess child([&] {
+    constexpr int kNotStarted = 127;
+    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
+    const sweep::Descriptor file(
+        ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+    if (::dup2(file.get(), STDOUT_FILENO) < 0 || ::dup2(file.get(), STDERR_FILENO) < 0)
+      return kNotStarted;
+    ::execvp(argv[0], argv.data());
+    std::perror(argv[0]);
+    return kNotStarted;
+  });
+  std::string text;
+  for (;;) {
+    const std::optional<sweep::ChildEnd> end = child.end_now();
+    text += written.read();
+    for (std::size_t line; (line = text.find('\n')) != text.npos; text.erase(0, line + 1))
+      on_line(text.substr(0, line));
+    if (end) return *end;
+    ::usleep(20'000);
+  }
 }
 
 }  // namespace
@@ -113,7 +151,7 @@ int ChildRuns::run(const ChildRun& child) const {
     shown_.insert(line);
     std::cerr << analysis::terminal_text(line) << std::endl;
   };
-  const sweep::ChildEnd end = sweep::run_program(words(child), log_, show);
+  const sweep::ChildEnd end = run_program(words(child), log_, show);
   if (end.signal == 0) return end.exit_code;
   throw std::runtime_error("a run of the search was killed by signal " +
                            std::to_string(end.signal) + "; the same command continues");

@@ -11,8 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <cstdio>
-#include <string_view>
 #include <utility>
 
 #include "sweeps/files/durable_file.hpp"
@@ -30,16 +28,6 @@ void behave_as_child(pid_t parent) {
   ::setrlimit(RLIMIT_CORE, &no_core);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   if (::getppid() != parent) ::_exit(1);  // the parent died before the line above
-}
-
-/// Writes a text until it is complete or the reader has closed its end.
-void write_text(int descriptor, std::string_view text) {
-  while (!text.empty()) {
-    const ssize_t written = ::write(descriptor, text.data(), text.size());
-    if (written < 0 && errno == EINTR) continue;
-    if (written <= 0) return;
-    text.remove_prefix(static_cast<std::size_t>(written));
-  }
 }
 
 using Wait = std::optional<std::chrono::milliseconds>;
@@ -112,34 +100,6 @@ std::optional<ChildEnd> ChildProcess::ended(int flags) {
   return ChildEnd{WEXITSTATUS(status), 0};
 }
 
-ChildEnd run_program(std::vector<std::string> words, const std::string& log,
-                     const std::function<void(const std::string&)>& on_line) {
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
-  const Descriptor written(log, O_RDONLY | O_CREAT, 0644);
-  ::lseek(written.get(), 0, SEEK_END);
-  ChildProcess child([&] {
-    constexpr int kNotStarted = 127;
-    ::prctl(PR_SET_PDEATHSIG, SIGTERM);
-    const Descriptor file(::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
-    if (::dup2(file.get(), STDOUT_FILENO) < 0 || ::dup2(file.get(), STDERR_FILENO) < 0)
-      return kNotStarted;
-    ::execvp(argv[0], argv.data());
-    std::perror(argv[0]);
-    return kNotStarted;
-  });
-  std::string text;
-  for (;;) {
-    const std::optional<ChildEnd> end = child.end_now();
-    text += written.read();
-    for (std::size_t line; (line = text.find('\n')) != text.npos; text.erase(0, line + 1))
-      on_line(text.substr(0, line));
-    if (end) return *end;
-    ::usleep(20'000);
-  }
-}
-
 ChildReport report_of_child(const std::function<std::string()>& work, Wait most) {
   int ends[2];
   if (::pipe2(ends, O_CLOEXEC) != 0) throw FileError("make", "a pipe", errno);
@@ -153,7 +113,7 @@ ChildReport report_of_child(const std::function<std::string()>& work, Wait most)
       text = error.what();
       exit_code = 1;
     }
-    write_text(to.get(), text);
+    to.write(text);
     return exit_code;
   });
   to.close();

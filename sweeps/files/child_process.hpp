@@ -38,13 +38,6 @@ class ChildProcess {
   pid_t pid_;
 };
 
-/// Runs a program, `words`, with its output behind that of the file `log`. It is told to end
-/// (SIGTERM) when this process does. Exit code 127, with the reason in the log: it cannot be
-/// started. Each line that is added to the log meanwhile is given to `on_line`, without its end.
-ChildEnd run_program(
-    std::vector<std::string> words, const std::string& log,
-    const std::function<void(const std::string&)>& on_line = [](const std::string&) {});
-
 /// The text that a child wrote, and how it ended.
 struct ChildReport {
   std::string text;
