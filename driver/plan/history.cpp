@@ -1,12 +1,9 @@
 #include "driver/plan/history.hpp"
 
 #include <algorithm>
-#include <cerrno>
-#include <filesystem>
 #include <set>
 
 #include "analysis/compare/config.hpp"
-#include "sweeps/files/durable_file.hpp"
 
 namespace driver {
 namespace {
@@ -62,17 +59,9 @@ std::optional<CellRecord> PlanHistory::result_of(const PlannedCell& planned,
     if (record->has_result(level)) return *record;
     return std::nullopt;
   }
-  // A result that an earlier plan dropped stays as a shard until a plan has its cell again.
-  const std::string shard = sweep::resolved(path_) + ".d/" + planned.key + ".h5";
-  if (!std::filesystem::exists(shard)) return std::nullopt;
-  try {
-    const CellRecord record = sweep::ShardRecords().take(shard, planned.key);
-    if (record.has_result(level)) return record;
-  } catch (const sweep::ArchiveDamaged&) {
-    // The next run sets it aside.
-  } catch (const sweep::FileError& error) {
-    if (error.error_number != ENOENT) throw;  // else another process has just merged it
-  }
+  // A result that an earlier plan dropped stays in a shard until a plan has its cell again.
+  for (const CellRecord& record : archive_.further())
+    if (record.key == planned.key && record.has_result(level)) return record;
   return std::nullopt;
 }
 

@@ -261,18 +261,15 @@ std::vector<std::string> axes_in(Cells cells) {
   return axes;
 }
 
-}  // namespace
-
-void take_outcome(CellRecord& to, CellRecord from) {
-  to.status = from.status;
-  to.reason = std::move(from.reason);
-  to.figures = std::move(from.figures);
-  to.notes = std::move(from.notes);
-  to.digest = std::move(from.digest);
-  to.level = from.level;
-  to.run = std::move(from.run);
-  to.rows = from.rows;
+/// Throws TableError for a number without a name.
+void check_enumeration(const Table& cells, const std::string& column, std::size_t names) {
+  for (const std::int8_t value : cells.values<std::int8_t>(column)) {
+    if (value >= 0 && static_cast<std::size_t>(value) < names) continue;
+    throw TableError("table cells: there is no " + column + ' ' + std::to_string(value));
+  }
 }
+
+}  // namespace
 
 CellRecord without_outcome(const CellRecord& cell) {
   CellRecord planned = cell;
@@ -302,18 +299,6 @@ std::vector<std::string> names_of(const Table& cells, std::string_view kind) {
       names.emplace_back(name);
   return names;
 }
-
-namespace {
-
-/// Throws TableError for a number without a name.
-void check_enumeration(const Table& cells, const std::string& column, std::size_t names) {
-  for (const std::int8_t value : cells.values<std::int8_t>(column)) {
-    if (value >= 0 && static_cast<std::size_t>(value) < names) continue;
-    throw TableError("table cells: there is no " + column + ' ' + std::to_string(value));
-  }
-}
-
-}  // namespace
 
 std::vector<CellRecord> to_records(const Table& cells) {
   const bool has_levels = cells.has(kRecord);

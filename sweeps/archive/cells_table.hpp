@@ -4,6 +4,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "sweeps/definition/cell.hpp"
@@ -43,8 +44,20 @@ struct CellRun {
   double wall_s = kNotObserved;
 };
 
-/// One row of /cells: what was planned, its outcome, and where its rows are.
-struct CellRecord {
+/// What became of a cell, and where its rows are.
+struct CellOutcome {
+  CellStatus status = CellStatus::planned;
+  std::string reason;
+  std::vector<Figure> figures;
+  std::vector<Note> notes;
+  std::string digest;                    // of the results; empty until the cell has run
+  RecordLevel level = RecordLevel::all;  // which tables may have rows of a cell that is ok
+  CellRun run;
+  std::array<RowRange, kCellTables.size()> rows;
+};
+
+/// One row of /cells: what was planned, and its outcome.
+struct CellRecord : CellOutcome {
   std::string key;  // SHA-256 of config_json, 64 hex digits
   int index = 0;    // position in the plan, and the row
   std::string label;
@@ -53,29 +66,26 @@ struct CellRecord {
   std::string backend;
   int repeat = 0;
   std::int64_t seed = 0;
-
-  CellStatus status = CellStatus::planned;
-  std::string reason;
-  std::vector<Figure> figures;
-  std::vector<Note> notes;
-  std::string digest;                    // of the results; empty until the cell has run
-  RecordLevel level = RecordLevel::all;  // which tables may have rows of a cell that is ok
-  bool kept = false;                     // a result of another setting: the plan lacks the cell
-  CellRun run;
-  std::array<RowRange, kCellTables.size()> rows;
+  bool kept = false;  // a result of another setting: the plan lacks the cell
 
   bool has_run() const { return !digest.empty(); }
   /// Whether the cell has a result with every table of this level.
   bool has_result(RecordLevel asked) const { return status == CellStatus::ok && level >= asked; }
 };
 
+/// "cell 3 (policy=fcfs jps=1)"
+inline std::string name_of(const CellRecord& cell) {
+  return "cell " + std::to_string(cell.index) + " (" + cell.label + ")";
+}
+
 /// Whether `a` is a result with more tables than `b`, which is one of the same cell.
 inline bool has_more(const CellRecord& a, const CellRecord& b) {
   return a.status == CellStatus::ok && b.status == CellStatus::ok && a.level > b.level;
 }
 
-/// Copies the outcome of a cell: everything except what was planned.
-void take_outcome(CellRecord& to, CellRecord from);
+inline void take_outcome(CellRecord& to, CellOutcome from) {
+  static_cast<CellOutcome&>(to) = std::move(from);
+}
 /// The cell as planned, before it has run; excluded if the plan lacks it.
 CellRecord without_outcome(const CellRecord& cell);
 
@@ -91,5 +101,22 @@ std::vector<std::string> names_of(const Table& cells, std::string_view kind);
 /// The inverse. An axis of whole numbers that some cell lacks is read back as
 /// floating point. Throws TableError when a column is missing or a status is unknown.
 std::vector<CellRecord> to_records(const Table& cells);
+
+/// Which sweep an archive belongs to, and which program wrote it.
+struct ArchiveHead {
+  std::string sweep_name;
+  std::string spec_text;  // the sweep file, verbatim
+  std::string created_utc;
+  std::string tool_version;  // of the last program that wrote it
+  bool operator==(const ArchiveHead&) const = default;
+};
+
+/// The small parts of an archive, which every merge rewrites.
+struct ArchiveIndex {
+  ArchiveHead head;
+  std::vector<CellRecord> cells;          // in plan order
+  Table provenance = {"provenance", {}};  // one row per run of the driver, texts
+  std::string cells_digest{};             // of /cells in the file, which may lack later outcomes
+};
 
 }  // namespace sweep

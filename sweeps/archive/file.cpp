@@ -116,7 +116,8 @@ StoredCells open_archive_file(const std::string& path, int threads) {
                           if (!has_object(file.get(), table)) return std::nullopt;
                           return stored_table(file.get(), table, threads);
                         });
-    archive.spare_problem = spare_problem(file.get());
+    if (read_integer_attribute(file.get(), "schema_major") > 1)
+      archive.spare_problem = spare_problem(path);
     return archive;
   });
 }

@@ -1,5 +1,6 @@
 #pragma once
-// The file results.h5: everything except the rows of its cells.
+// The file results.h5.
+#include <functional>
 #include <string>
 #include <vector>
 
@@ -8,7 +9,17 @@
 
 namespace sweep {
 
-/// Writes the index to a new file.
+/// Rows of a cell in a table, by its position in kCellTables; called for one after the other in
+/// which its record has rows. Empty: the cell has none.
+using RowsOfCell = std::function<Table(std::size_t table)>;
+
+/// Writes a new file with the cells of an index, one after the other, and sets their row ranges:
+/// the only way in which an archive comes to be. `rows_of` may change the cell's outcome; `threads`
+/// pack columns. Throws H5Error, also when the path exists, and FileError; then the file is no
+/// archive.
+void write_archive(const std::string& path, ArchiveIndex& index,
+                   const std::function<RowsOfCell(CellRecord& cell)>& rows_of, int threads = 1);
+/// The part of it that is not rows of cells.
 void write_index(hid_t file, const ArchiveIndex& index);
 
 /// Opens an archive for reading and checks its index by the digest of /cells. `threads` unpack

@@ -5,14 +5,14 @@
 //   results.h5               an HDF5 file, and behind it its spare copy (sweeps/files/twofold.hpp)
 //   results.h5.prev          what it was before its last change
 //   results.h5.d/lock        the driver: "node-1\n4711\n\n", its host, process id and SLURM job
-//   results.h5.d/1b...07.h5  a shard: tables (sweeps/hdf5/packed_tables.hpp), and
+//   results.h5.d/1b...07.h5  a shard, by its first cell: tables (sweeps/hdf5/packed_tables.hpp),
+//   and
 //                            "\nkvsweep shard sha256 ", 64 hex digits of their digest, a line end
 //   results.h5.d/2c...e1.run a mark: "attempt=1\ndeaths=0\nhost=node-1\npid=4711\n..."
 //   results.h5.d/5f...2a.prov a row of /provenance, as a shard has tables
 //   results.h5.d/*.tmp       unfinished; the next driver removes it
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 namespace sweep {
@@ -25,10 +25,6 @@ inline constexpr std::int64_t kSchemaMajor = 2, kSchemaMinor = 3, kLeastMinor = 
 
 /// Of files in the folder; what is ahead is a SHA-256 in hex, of a cell's configuration or the row.
 inline constexpr std::string_view kShardEnd = ".h5", kMarkEnd = ".run", kDescriptionEnd = ".prov";
-
-inline std::string shard_path(const std::string& archive, const std::string& key) {
-  return archive + ".d/" + key + std::string(kShardEnd);
-}
 
 /// The last line of a shard and of a row.
 inline constexpr std::string_view kTrailerStart = "\nkvsweep shard sha256 ";

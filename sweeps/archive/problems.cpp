@@ -12,10 +12,6 @@ namespace {
 
 using Problems = std::vector<std::string>;
 
-std::string name_of(const CellRecord& cell) {
-  return "cell " + std::to_string(cell.index) + " (" + cell.label + ")";
-}
-
 void check_identity(const std::vector<CellRecord>& cells, Problems& problems) {
   int row = 0;
   for (const CellRecord& cell : cells) {

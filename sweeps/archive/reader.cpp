@@ -6,7 +6,6 @@
 #include <cerrno>
 
 #include "sweeps/archive/file.hpp"
-#include "sweeps/archive/names.hpp"
 #include "sweeps/files/durable_file.hpp"
 
 namespace sweep {
@@ -32,47 +31,53 @@ void ArchiveReader::open() {
 
 /// Returns whether every listed shard was still there.
 bool ArchiveReader::open_once() {
-  bool complete = true;
   // Shards are listed first: a shard that disappears before the archive is opened is merged in it.
-  const std::vector<std::string> names = names_in(path_ + ".d");
+  const std::vector<std::string> files = shard_files(path_);
   auto opened = std::make_unique<StoredCells>(open_whole_archive(path_));
   if (source_) replaced_.push_back(std::move(source_));
   source_ = std::move(opened);
-  in_shard_.assign(cells().size(), false);
+  shard_of_.assign(cells().size(), "");
+  further_.clear();
   n_shards_ = 0;
-  ShardRecords records;
-  for (CellRecord& cell : source_->index.cells) {
-    if (cell.has_result(RecordLevel::all)) continue;
-    if (!std::binary_search(names.begin(), names.end(), cell.key + ".h5")) continue;
-    try {
-      CellRecord found = records.take(shard_path(path_, cell.key), cell.key);
-      if (cell.status == CellStatus::ok && !has_more(found, cell)) continue;
-      take_outcome(cell, std::move(found));
-      in_shard_[static_cast<std::size_t>(cell.index)] = true;
-      ++n_shards_;
-    } catch (const ArchiveDamaged&) {
-      // Damaged: its driver will run the cell again.
-    } catch (const FileError& error) {
-      if (error.error_number != ENOENT) throw;
-      complete = false;  // merged since the listing
-    }
-  }
+  std::map<std::string_view, CellRecord*> by_key;
+  for (CellRecord& cell : source_->index.cells) by_key.emplace(cell.key, &cell);
+  bool complete = true;
+  for (const std::string& file : files) complete = take_shard(file, by_key) && complete;
   return complete;
 }
 
-const std::vector<CellRecord>& ArchiveReader::cells() const { return source_->index.cells; }
-const std::string& ArchiveReader::sweep_name() const { return source_->index.head.sweep_name; }
-const std::string& ArchiveReader::spec_text() const { return source_->index.head.spec_text; }
-const std::string& ArchiveReader::tool_version() const { return source_->index.head.tool_version; }
-const std::string& ArchiveReader::created_utc() const { return source_->index.head.created_utc; }
-const Table& ArchiveReader::provenance() const { return source_->index.provenance; }
+/// Returns whether it was still there.
+bool ArchiveReader::take_shard(const std::string& file,
+                               const std::map<std::string_view, CellRecord*>& by_key) {
+  try {
+    for (CellRecord& found : open_shard(file).index.cells) {
+      const auto at = by_key.find(found.key);
+      if (at == by_key.end()) {
+        further_.push_back(std::move(found));
+        continue;
+      }
+      CellRecord& cell = *at->second;
+      if (cell.status == CellStatus::ok && !has_more(found, cell)) continue;
+      std::string& shard = shard_of_[static_cast<std::size_t>(cell.index)];
+      n_shards_ += shard.empty() ? 1 : 0;
+      shard = file;
+      take_outcome(cell, std::move(found));
+    }
+  } catch (const ArchiveDamaged&) {
+    // Damaged: its driver will run the cells again.
+  } catch (const FileError& error) {
+    if (error.error_number != ENOENT) throw;
+    return false;  // merged since the listing
+  }
+  return true;
+}
 
 ShardContents ArchiveReader::load(int row) {
   const auto at = static_cast<std::size_t>(row);
   const std::string key = cells().at(at).key;
-  if (in_shard_[at]) {
+  if (!shard_of_[at].empty()) {
     try {
-      return open_shard(shard_path(path_, key)).load(key);
+      return open_shard(shard_of_[at]).load(key);
     } catch (const FileError& error) {
       if (error.error_number != ENOENT) throw;
       open();  // the shard was merged; the row is the same unless the plan changed
@@ -87,14 +92,14 @@ ShardContents ArchiveReader::load(int row) {
 Table ArchiveReader::load_table(int row, std::string_view table) {
   const std::size_t position = position_of(table);
   const auto at = static_cast<std::size_t>(row);
-  if (in_shard_.at(at)) return *load(row).tables()[position];
+  if (!shard_of_.at(at).empty()) return *load(row).tables()[position];
   return source_->read(cells()[at], position);
 }
 
 std::string lack_of_table(const CellRecord& cell, std::string_view table) {
   if (cell.status != CellStatus::ok || cell.has_result(level_of_table(table))) return "";
-  return "cell " + std::to_string(cell.index) + " (" + cell.label + ") is stored at the level " +
-         std::string(to_text(cell.level)) + ", without its " + std::string(table);
+  return name_of(cell) + " is stored at the level " + std::string(to_text(cell.level)) +
+         ", without its " + std::string(table);
 }
 
 std::set<std::string> merged_results(const std::string& path, RecordLevel level) {

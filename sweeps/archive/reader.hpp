@@ -1,7 +1,9 @@
 #pragma once
+#include <map>
 #include <memory>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "sweeps/archive/cells_table.hpp"
@@ -21,13 +23,15 @@ class ArchiveReader {
   explicit ArchiveReader(std::string path);
 
   /// Every planned cell, in plan order. The records live as long as the reader.
-  const std::vector<CellRecord>& cells() const;
-  const std::string& sweep_name() const;
-  const std::string& spec_text() const;
-  const std::string& tool_version() const;
-  const std::string& created_utc() const;
+  const std::vector<CellRecord>& cells() const { return source_->index.cells; }
+  /// Outcomes in shards of cells that the archive lacks.
+  const std::vector<CellRecord>& further() const { return further_; }
+  const std::string& sweep_name() const { return source_->index.head.sweep_name; }
+  const std::string& spec_text() const { return source_->index.head.spec_text; }
+  const std::string& tool_version() const { return source_->index.head.tool_version; }
+  const std::string& created_utc() const { return source_->index.head.created_utc; }
   /// One row per run of the driver, texts.
-  const Table& provenance() const;
+  const Table& provenance() const { return source_->index.provenance; }
 
   /// Everything stored for a cell; the tables have no rows if it did not finish. Loading all cells
   /// in plan order costs one pass over the archive. Throws ArchiveDamaged.
@@ -41,11 +45,13 @@ class ArchiveReader {
  private:
   void open();
   bool open_once();
+  bool take_shard(const std::string& file, const std::map<std::string_view, CellRecord*>& by_key);
 
   std::string path_;
   std::unique_ptr<StoredCells> source_;
   std::vector<std::unique_ptr<StoredCells>> replaced_;  // callers may still point to their records
-  std::vector<bool> in_shard_;                          // by row
+  std::vector<std::string> shard_of_;                   // by row; empty: in the archive
+  std::vector<CellRecord> further_;
   int n_shards_ = 0;
 };
 

@@ -75,9 +75,7 @@ std::string shard_bytes(ShardContents cell) {
 }
 
 StoredCells open_shard(const std::string& path, int threads) {
-  StoredCells shard = open_shard(file_bytes(path), path, threads);
-  shard.identity = identity_of(path);
-  return shard;
+  return open_shard(file_bytes(path), path, threads);
 }
 
 StoredCells open_shard(std::string bytes, const std::string& name, int threads) {
@@ -92,17 +90,12 @@ StoredCells open_shard(std::string bytes, const std::string& name, int threads) 
   });
 }
 
-CellRecord ShardRecords::take(const std::string& path, const std::string& key) {
-  const ino_t file = identity_of(path).inode;
-  auto at = shared_.find(file);
-  if (at == shared_.end()) {
-    StoredCells shard = open_shard(path);
-    if (shard.index.cells.size() == 1) return std::move(shard.record(key));
-    shard.tables.clear();
-    at = shared_.emplace(file, std::move(shard)).first;
-  }
-  at->second.name = path;
-  return at->second.record(key);
+std::vector<std::string> shard_files(const std::string& archive) {
+  std::vector<std::string> files;
+  for (const std::string& name : names_in(archive + ".d"))
+    if (name.ends_with(kShardEnd) && is_sha256(name.substr(0, kHexDigits)))
+      files.push_back(archive + ".d/" + name);
+  return files;
 }
 
 }  // namespace sweep

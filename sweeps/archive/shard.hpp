@@ -1,7 +1,4 @@
 #pragma once
-#include <sys/types.h>
-
-#include <map>
 #include <string>
 #include <vector>
 
@@ -25,14 +22,7 @@ StoredCells open_shard(const std::string& path, int threads = 1);
 /// Of the bytes of a shard; `name` is for messages.
 StoredCells open_shard(std::string bytes, const std::string& name, int threads = 1);
 
-/// Reads records from shards of which many may be one file, which is then read once.
-class ShardRecords {
- public:
-  /// Of the shard of this key, of which it checks all bytes. Throws as open_shard().
-  CellRecord take(const std::string& path, const std::string& key);
-
- private:
-  std::map<ino_t, StoredCells> shared_;  // of files with several cells, without tables
-};
+/// The shards beside an archive, sorted.
+std::vector<std::string> shard_files(const std::string& archive);
 
 }  // namespace sweep

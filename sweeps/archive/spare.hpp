@@ -6,32 +6,24 @@
 #include <string>
 #include <vector>
 
-#include "sweeps/archive/index.hpp"
 #include "sweeps/archive/stored_cells.hpp"
-#include "sweeps/hdf5/h5.hpp"
 
 namespace sweep {
 
-/// What identifies a stored chunk: its bytes end with their Fletcher checksum.
-struct ChunkSum {
-  std::int64_t bytes = 0, sum = 0;
-};
-
-/// A table of rows of cells as it is stored.
-struct SpareTable {
-  Table described;  // without rows
-  std::int64_t rows = 0, chunk_rows = 1;
-  std::vector<std::int64_t> widths;           // bytes of a value of each column
-  std::vector<std::vector<ChunkSum>> chunks;  // of each column
+/// The tables of rows of cells as they are stored, one column's numbers after the other's.
+struct SpareLayout {
+  std::vector<Table> tables;                   // without rows
+  std::vector<std::int64_t> rows, chunk_rows;  // of each table
+  std::vector<std::int64_t> widths;            // bytes of a value of each column
+  std::vector<std::int64_t> bytes, sums;       // of each chunk: it ends with its Fletcher checksum
 };
 
 /// Adds the copy to a closed file with these tables. Throws FileError.
-void append_spare(const std::string& path, const ArchiveIndex& index,
-                  const std::vector<SpareTable>& tables);
+void append_spare(const std::string& path, const ArchiveIndex& index, const SpareLayout& layout);
 
-/// What is wrong with the spare copy of an open file; empty if it is whole. Archives of schema 1
-/// have none.
-std::string spare_problem(hid_t file);
+/// What is wrong with the spare copy of a file; empty if it is whole. Archives of schema 1 have
+/// none.
+std::string spare_problem(const std::string& path);
 
 /// The cells of a damaged archive, by its spare copy and the chunks in its bytes, wherever they
 /// are. Throws H5Error if a part of the spare copy is lost in both of its places, or there is none.

@@ -6,8 +6,6 @@
 #include <vector>
 
 #include "sweeps/archive/contents.hpp"
-#include "sweeps/archive/index.hpp"
-#include "sweeps/files/durable_file.hpp"
 #include "sweeps/hdf5/stored_table.hpp"
 
 namespace sweep {
@@ -23,7 +21,6 @@ struct StoredCells {
   ArchiveIndex index;  // of a shard, cells alone
   std::vector<StoredTable> tables;
   std::string spare_problem;  // of an archive: what is wrong with its spare copy
-  FileIdentity identity;      // of a shard
 
   // These throw ArchiveDamaged.
   CellRecord& record(const std::string& key);

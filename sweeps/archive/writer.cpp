@@ -1,12 +1,9 @@
-#include "sweeps/archive/writer.hpp"
-
 #include <algorithm>
 #include <optional>
 #include <tuple>
 #include <utility>
 
 #include "sweeps/archive/file.hpp"
-#include "sweeps/archive/spare.hpp"
 #include "sweeps/files/parallel.hpp"
 #include "sweeps/hdf5/h5_table.hpp"
 
@@ -38,22 +35,23 @@ class TableWriter {
   /// fills columns that `rows` lacks with NaN, 0 or empty texts. Throws H5Error when the types of a
   /// column differ, or whether it is volatile.
   RowRange append(const Table& rows, std::int32_t cell);
-  /// Writes the buffered rows, closes the table and describes it. Must be the last call.
-  SpareTable finish();
+  /// Writes the buffered rows, closes the table and adds what it has to `layout`. Must be the last
+  /// call.
+  void finish(SpareLayout& layout);
 
  private:
   struct Stored {
     Column pending;  // described as in the file, with the rows not yet written
     std::optional<H5Dataset> dataset{};
-    std::size_t width = 0, enum_names = 0;  // as they are in the dataset
-    std::vector<ChunkSum> chunks{};
+    std::size_t width = 0, enum_names = 0;                        // as they are in the dataset
+    std::vector<std::pair<std::int64_t, std::int64_t>> chunks{};  // bytes and checksum of each
   };
   Column& find_or_add(const Column& column);
   void create(Stored& column, std::size_t width, std::int64_t rows);
   void append_slice(const Table& rows, RowSlice slice, std::int32_t cell);
   void flush(bool last = false);
   void make_room(Stored& column, std::int64_t rows);
-  void store(Stored& column, std::int64_t first, const std::vector<StoredChunk>& chunks) const;
+  void store(Stored& column, std::int64_t first, const std::vector<std::string>& chunks) const;
 
   hid_t file_;
   std::string name_;
@@ -125,21 +123,25 @@ void TableWriter::append_slice(const Table& rows, RowSlice slice, std::int32_t c
     fill_up(column.pending.data, static_cast<std::size_t>(pending_rows_));
 }
 
-SpareTable TableWriter::finish() {
+void TableWriter::finish(SpareLayout& layout) {
   flush(true);
-  SpareTable table{{name_, {}}, stored_rows_, chunk_rows_, {}, {}};
-  if (!group_) return table;
+  if (!group_) return;
+  Table& described = layout.tables.emplace_back(Table{name_, {}});
+  layout.rows.push_back(stored_rows_);
+  layout.chunk_rows.push_back(chunk_rows_);
   std::vector<std::string> names;
   for (Stored& column : columns_) {
     const std::string& name = names.emplace_back(column.pending.name);
     column.dataset->close_checked("write the column " + name_ + "/" + name);
-    table.described.columns.push_back(without_rows(column.pending));
-    table.widths.push_back(static_cast<std::int64_t>(column.width));
-    table.chunks.push_back(std::move(column.chunks));
+    described.columns.push_back(without_rows(column.pending));
+    layout.widths.push_back(static_cast<std::int64_t>(column.width));
+    for (const auto& [bytes, sum] : column.chunks) {
+      layout.bytes.push_back(bytes);
+      layout.sums.push_back(sum);
+    }
   }
   finish_table(group_->get(), static_cast<hsize_t>(stored_rows_), names);
   group_->close_checked("close the table " + name_);
-  return table;
 }
 
 /// Writes the pending rows: whole chunks, or the last ones. A table that has only those is as large
@@ -151,7 +153,7 @@ void TableWriter::flush(bool last) {
   if (is_first) group_.emplace(create_group(file_, name_));
   if (!grows) chunk_rows_ = std::min<std::int64_t>(pending_rows_, kChunkRows);
   for (Stored& column : columns_) make_room(column, grows ? stored_rows_ : pending_rows_);
-  std::vector<std::vector<StoredChunk>> packed(columns_.size());
+  std::vector<std::vector<std::string>> packed(columns_.size());
   in_parallel(columns_.size(), threads_, [&](std::size_t i) {
     packed[i] = pack_chunks(columns_[i].pending, count, columns_[i].width,
                             static_cast<std::size_t>(chunk_rows_));
@@ -167,12 +169,12 @@ void TableWriter::flush(bool last) {
 
 /// Writes chunks from the row `first` on, and keeps what identifies them.
 void TableWriter::store(Stored& column, std::int64_t first,
-                        const std::vector<StoredChunk>& chunks) const {
+                        const std::vector<std::string>& chunks) const {
   write_chunks(column.dataset->get(), static_cast<hsize_t>(first),
                static_cast<hsize_t>(chunk_rows_), chunks, name_ + "/" + column.pending.name);
   column.chunks.resize(static_cast<std::size_t>(first / chunk_rows_));
-  for (const StoredChunk& chunk : chunks)
-    column.chunks.push_back({static_cast<std::int64_t>(chunk.size()), stored_sum(chunk)});
+  for (const std::string& chunk : chunks)
+    column.chunks.emplace_back(chunk.size(), stored_sum(chunk));
 }
 
 /// A stored text column is as wide as its longest text, and an enumeration has the names known when
@@ -206,12 +208,11 @@ void write_archive(const std::string& path, ArchiveIndex& index,
     for (std::size_t i = 0; rows && i < writers.size(); ++i)
       if (own[i].rows > 0) cell.rows[i] = writers[i].append(rows(i), cell.index);
   }
-  std::vector<SpareTable> tables;
-  for (TableWriter& writer : writers)
-    if (SpareTable table = writer.finish(); table.rows > 0) tables.push_back(std::move(table));
+  SpareLayout layout;
+  for (TableWriter& writer : writers) writer.finish(layout);
   write_index(file.get(), index);
   file.close_checked("close " + path);
-  append_spare(path, index, tables);
+  append_spare(path, index, layout);
 }
 
 }  // namespace sweep

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "sweeps/archive/failures.hpp"
+#include "sweeps/archive/names.hpp"
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/files/sha256.hpp"
 
@@ -19,7 +20,6 @@ Archive::Archive(std::string path, ArchiveOptions options, std::vector<CellRecor
       options_(std::move(options)),
       files_(files),
       file_(path_, files, options_.warn),
-      shards_(path_, files, options_.warn),
       marks_(path_, files) {
   index_.head = {options_.sweep_name, options_.spec_text, options_.now_utc, options_.tool_version};
   index_.cells = std::move(plan);
@@ -41,14 +41,6 @@ Archive::Archive(std::string path, ArchiveOptions options, std::vector<CellRecor
 }
 
 Archive::~Archive() = default;
-
-std::span<const CellRecord> Archive::cells() const {
-  return std::span(index_.cells).first(n_planned_);
-}
-
-std::span<const CellRecord> Archive::kept() const {
-  return std::span(index_.cells).subspan(n_planned_);
-}
 
 CellRecord& Archive::planned(const std::string& key) {
   const auto found = row_of_.find(key);
@@ -85,16 +77,18 @@ std::vector<const CellRecord*> Archive::commit(std::span<const std::string> keys
     if (cell.status == CellStatus::ok && !has_more(outcome, cell))
       throw ArchiveError("the cell " + cell.key + " has a result already");
   }
+  const std::string shard = new_shard(keys.front());
+  shards_.emplace(shard, "");
   writing(path_, [&] {
     write_description();
-    shards_.publish(keys, bytes);
+    replace_file(files_, shard, bytes);
   });
-  ++pending_files_;
   pending_size_ += bytes.size();
   std::vector<const CellRecord*> cells;
   for (CellRecord& outcome : outcomes) {
     CellRecord& cell = planned(outcome.key);
-    take_pending(cell, std::move(outcome));
+    take_outcome(cell, std::move(outcome));
+    pending_[cell.index] = shard;
     cells.push_back(&cell);
   }
   try {
@@ -105,17 +99,32 @@ std::vector<const CellRecord*> Archive::commit(std::span<const std::string> keys
   return cells;
 }
 
-/// The outcome in a cell's shard becomes the cell's.
-void Archive::take_pending(CellRecord& cell, CellRecord found) {
-  const bool is_new = cell.digest.empty() || !std::ranges::count(pending_, cell.index);
-  take_outcome(cell, std::move(found));
-  if (is_new) pending_.push_back(cell.index);
+/// A name that no shard has. One of the cell may be there, at a lower level and with other cells.
+std::string Archive::new_shard(const std::string& key) const {
+  std::string name = in_folder(key + std::string(kShardEnd));
+  for (int i = 2; bytes_at(name) > 0; ++i)
+    name = in_folder(key + '-' + std::to_string(i) + std::string(kShardEnd));
+  return name;
+}
+
+/// Removes the shards that no cell needs, and sets the damaged ones aside.
+void Archive::drop_shards() {
+  for (const auto& [shard, damage] : std::exchange(shards_, {})) {
+    if (damage.empty()) files_.remove(shard);
+    if (!damage.empty()) set_aside(shard, damage);
+  }
+}
+
+/// Renames a file to "<file>.damaged".
+void Archive::set_aside(const std::string& file, const std::string& why) {
+  files_.rename(file, file + ".damaged");
+  if (options_.warn) options_.warn(why + "; it is now " + file + ".damaged");
 }
 
 bool Archive::merge_if_due() {
   constexpr std::size_t kLeast = 64;
-  if (pending_files_ <= std::max(kLeast, merged_)) return false;
-  if (pending_files_ <= options_.most_shards && pending_size_ <= options_.most_shard_bytes)
+  if (shards_.size() <= std::max(kLeast, merged_)) return false;
+  if (shards_.size() <= options_.most_shards && pending_size_ <= options_.most_shard_bytes)
     return false;
   const auto left = std::ranges::count_if(cells(), [this](const CellRecord& cell) {
     return cell.status == CellStatus::planned ||
@@ -133,19 +142,18 @@ bool Archive::merge_if_due() {
 
 void Archive::merge(int threads) {
   const std::vector<std::string> described = descriptions();
-  if (pending_.empty() && !index_changed_ && described.empty()) return;
+  if (pending_.empty() && !index_changed_ && described.empty())
+    return writing(path_, [&] { drop_shards(); });
   writing(path_, [&] {
     add_descriptions(described);
     replace(threads);
     index_changed_ = false;
-    pending_files_ = 0;
+    pending_.clear();
     pending_size_ = 0;
-    for (const int row : std::exchange(pending_, {})) shards_.remove(at(row).key);
+    drop_shards();
     for (const std::string& file : described) files_.remove(file);
   });
 }
-
-void Archive::heartbeat() { lock_->heartbeat(); }
 
 void Archive::check_room() {
   const std::string before = temporary_name(in_folder("probe")),
@@ -164,8 +172,10 @@ void Archive::check_room() {
     // one; at least 4 MiB, which hold about ten thousand steps.
     constexpr std::uint64_t kLeast = std::uint64_t{4} << 20;
     const std::uint64_t size = bytes_at(path_);
-    files_.require_space(folder_, size + std::max({kLeast, shards_.largest(),
-                                                   4 * size / std::max<std::size_t>(merged_, 4)}));
+    std::uint64_t largest = std::max(kLeast, 4 * size / std::max<std::size_t>(merged_, 4));
+    for (const std::string& shard : shard_files(path_))
+      largest = std::max(largest, bytes_at(shard));
+    files_.require_space(folder_, size + largest);
   });
 }
 

@@ -4,17 +4,17 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "sweeps/archive/cells_table.hpp"
 #include "sweeps/archive/errors.hpp"
-#include "sweeps/archive/index.hpp"
 #include "sweeps/commits/archive_file.hpp"
 #include "sweeps/commits/lock.hpp"
 #include "sweeps/commits/marks.hpp"
-#include "sweeps/commits/shards.hpp"
 #include "sweeps/files/durable_file.hpp"
 
 namespace sweep {
@@ -52,18 +52,18 @@ struct ArchiveOptions {
 
 /// One sweep's results, open for writing by this process alone.
 ///
-/// A committed cell is a file of its own, a shard, in the folder "<path>.d". A merge moves shards
+/// Committed cells are files of their own, shards, in the folder "<path>.d". A merge moves them
 /// into the archive `path`. A merge writes a new file with all rows in plan order, reads it back
 /// and renames it over the old one, so the archive is a closed file that any HDF5 program can read
 /// at every instant, and depends only on its cells, not on when and where they ran.
 ///
 /// The order of writes. 1. A worker forms a shard in memory; the driver checks its SHA-256. 2. A
-/// commit syncs a temporary file, renames it to "<key>.h5" and syncs the folder; only then is the
-/// cell reported as stored. 3. A merge writes a temporary file, the spare copy last, opens it again
-/// and compares index, chunks, spare copy and the rows of each cell with their digests. 4. The file
-/// at `path` must still be the one that this process left there. 5. It gets a second name, which is
-/// renamed to "<path>.prev"; the temporary file is synced and renamed to `path`; the folder is
-/// synced. 6. Only then are the shards removed.
+/// commit syncs a temporary file, renames it to "<key>.h5", by its first cell, and syncs the
+/// folder; only then is the cell reported as stored. 3. A merge writes a temporary file, the spare
+/// copy last, opens it again and compares index, chunks, spare copy and the rows of each cell with
+/// their digests. 4. The file at `path` must still be the one that this process left there. 5. It
+/// gets a second name, which is renamed to "<path>.prev"; the temporary file is synced and renamed
+/// to `path`; the folder is synced. 6. Only then are the shards removed.
 class Archive {
  public:
   /// Opens or creates the archive of this plan; symbolic links in `path` are followed. Merges the
@@ -77,9 +77,9 @@ class Archive {
   Archive& operator=(const Archive&) = delete;
 
   /// Every planned cell, in plan order, with its outcome so far.
-  std::span<const CellRecord> cells() const;
+  std::span<const CellRecord> cells() const { return std::span(index_.cells).first(n_planned_); }
   /// Results of cells that the plan lacks.
-  std::span<const CellRecord> kept() const;
+  std::span<const CellRecord> kept() const { return std::span(index_.cells).subspan(n_planned_); }
   /// Attempts that an earlier run started and did not finish.
   const std::vector<RunMark>& deaths() const { return deaths_; }
 
@@ -88,7 +88,7 @@ class Archive {
   /// Throws ArchiveWriteFailed.
   void check_room();
   /// Heartbeat of this process; live_driver() returns the time of the last one.
-  void heartbeat();
+  void heartbeat() { lock_->heartbeat(); }
 
   /// Sets a column of this run's row of /provenance.
   void describe_run(const std::string& name, const std::string& text);
@@ -118,8 +118,10 @@ class Archive {
   void adopt(ArchiveIndex found);
   void keep_result(const CellRecord& unplanned);
   void scan_shards();
-  void take_shard(CellRecord& cell, CellRecord found);
-  void take_pending(CellRecord& cell, CellRecord found);
+  bool take_found(CellRecord found, const std::string& shard);
+  std::string new_shard(const std::string& key) const;
+  void drop_shards();
+  void set_aside(const std::string& file, const std::string& why);
 
   void merge(int threads);
   void replace(int threads = 1);
@@ -127,7 +129,6 @@ class Archive {
   void write(const std::string& temporary, int threads);
   const CellRecord* find_shard(CellRecord& cell, const CellRecord* before,
                                std::optional<StoredCells>& shard, int threads);
-  std::vector<std::string> pending_keys() const;
   void say(std::string_view what, std::size_t done, std::size_t of) const;
 
   std::vector<std::string> descriptions() const;
@@ -143,15 +144,14 @@ class Archive {
   FileOps& files_;
   std::unique_ptr<ArchiveLock> lock_;
   ArchiveFile file_;
-  Shards shards_;
   Marks marks_;
   ArchiveIndex index_;
-  std::size_t n_planned_ = 0;          // rows of the plan; the results that are kept follow
-  std::map<std::string, int> row_of_;  // key -> row
-  std::vector<int> pending_;           // committed, not yet merged
-  std::size_t pending_files_ = 0;      // that hold them, as far as this process wrote them
-  std::uint64_t pending_size_ = 0;     // bytes of those
-  std::size_t merged_ = 0;             // cells that have run and are in the file, planned or not
+  std::size_t n_planned_ = 0;                  // rows of the plan; the results that are kept follow
+  std::map<std::string, int> row_of_;          // key -> row
+  std::map<int, std::string> pending_;         // row, committed, not yet merged -> its shard
+  std::map<std::string, std::string> shards_;  // what no cell needs after a merge -> its damage
+  std::uint64_t pending_size_ = 0;             // bytes of what this process committed of those
+  std::size_t merged_ = 0;  // cells that have run and are in the file, planned or not
   std::vector<RunMark> deaths_;
   std::string description_;     // this run's file; empty until it is written
   bool index_changed_ = false;  // index_ differs from the file's index

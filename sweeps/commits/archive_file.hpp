@@ -1,11 +1,14 @@
 #pragma once
-#include <cstdint>
+#include <functional>
 #include <string>
+#include <utility>
 
-#include "sweeps/commits/shards.hpp"
 #include "sweeps/files/durable_file.hpp"
 
 namespace sweep {
+
+/// Told what was set aside, and why.
+using Warn = std::function<void(const std::string&)>;
 
 /// The file at an archive's path as this process left it. Other programs may replace it without
 /// taking the lock, and then it is not touched.

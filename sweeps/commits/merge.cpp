@@ -1,14 +1,12 @@
 #include <algorithm>
 #include <map>
 #include <optional>
-#include <set>
 #include <utility>
 
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
 #include "sweeps/archive/names.hpp"
 #include "sweeps/archive/shard.hpp"
-#include "sweeps/archive/writer.hpp"
 #include "sweeps/commits/archive.hpp"
 #include "sweeps/files/freed_memory.hpp"
 #include "sweeps/hdf5/packed_tables.hpp"
@@ -78,7 +76,9 @@ void Archive::say(std::string_view what, std::size_t done, std::size_t of) const
 /// Writes all cells in plan order, those that the plan lacks behind it: rows of the archive and, of
 /// pending cells, of their shards.
 void Archive::write(const std::string& temporary, int threads) {
-  files_.require_space(folder_, bytes_at(path_) + shards_.bytes_of(pending_keys()));
+  std::uint64_t bytes = bytes_at(path_);
+  for (const auto& [file, damage] : shards_) bytes += bytes_at(file);
+  files_.require_space(folder_, bytes);
   std::optional<StoredCells> old, shard;
   std::map<std::string_view, const CellRecord*> stored;  // what the archive has
   if (file_.is_there()) {
@@ -87,14 +87,14 @@ void Archive::write(const std::string& temporary, int threads) {
       throw ArchiveIncompatible(path_ + " is not the archive that this run left there");
     for (const CellRecord& cell : old->index.cells) stored.emplace(cell.key, &cell);
   }
-  const std::set<int> pending(pending_.begin(), pending_.end());
+  const std::size_t all = pending_.size();
   std::size_t done = 0;
   const auto rows_of = [&](CellRecord& cell) -> RowsOfCell {
     const auto before = stored.find(cell.key);
     const CellRecord *in_archive = before == stored.end() ? nullptr : before->second,
                      *in_shard = nullptr;
-    if (pending.contains(cell.index)) {
-      say("merging cells", done++, pending.size());
+    if (pending_.contains(cell.index)) {
+      say("merging cells", done++, all);
       in_shard = find_shard(cell, in_archive, shard, threads);
     }
     const CellRecord* from = in_shard != nullptr ? in_shard : in_archive;
@@ -110,27 +110,21 @@ void Archive::write(const std::string& temporary, int threads) {
 /// aside, and the cell has the outcome `before`, if there was a result.
 const CellRecord* Archive::find_shard(CellRecord& cell, const CellRecord* before,
                                       std::optional<StoredCells>& shard, int threads) {
+  const std::string path = pending_.at(cell.index);
   try {
-    const std::string path = shards_.path(cell.key);
-    if (!shard || shard->identity != identity_of(path)) {
+    if (!shard || shard->name != path) {
       shard.reset();  // there is not always memory for two
       shard = open_shard(path, threads);
     }
     return &shard->record(cell.key);
   } catch (const ArchiveDamaged& error) {
     shard.reset();
-    shards_.set_aside(cell.key, error.what());
-    std::erase(pending_, cell.index);
+    shards_[path] = error.what();
+    pending_.erase(cell.index);
     cell = without_outcome(cell);
     if (before != nullptr && before->status == CellStatus::ok) take_outcome(cell, *before);
     return nullptr;
   }
-}
-
-std::vector<std::string> Archive::pending_keys() const {
-  std::vector<std::string> keys;
-  for (const int row : pending_) keys.push_back(index_.cells[static_cast<std::size_t>(row)].key);
-  return keys;
 }
 
 /// Files with rows of /provenance that wait for a merge.
@@ -146,7 +140,7 @@ void Archive::add_descriptions(const std::vector<std::string>& files) {
     try {
       add_provenance(index_.provenance, sealed_row(file));
     } catch (const ArchiveDamaged& error) {  // a damaged description must not delay results
-      shards_.set_file_aside(file, error.what());
+      set_aside(file, error.what());
     }
   }
 }

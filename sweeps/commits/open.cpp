@@ -95,31 +95,35 @@ void Archive::keep_result(const CellRecord& unplanned) {
 }
 
 void Archive::scan_shards() {
-  ShardRecords records;
-  for (const std::string& key : shards_.keys()) {
+  for (const std::string& shard : shard_files(path_)) {
+    std::string damage;
+    bool has_all = true;
     try {
-      CellRecord found = records.take(shards_.path(key), key);
-      if (!row_of_.contains(key)) {
-        if (found.status != CellStatus::ok) continue;  // for a plan that has its cell
-        keep_result(found);
-      }
-      take_shard(planned(key), std::move(found));
+      for (CellRecord& found : open_shard(shard).index.cells)
+        has_all = take_found(std::move(found), shard) && has_all;
     } catch (const ArchiveDamaged& error) {
-      shards_.set_aside(key, error.what());
+      damage = error.what();
     }
+    if (has_all) shards_.emplace(shard, damage);
   }
 }
 
-void Archive::take_shard(CellRecord& cell, CellRecord found) {
-  if (cell.status == CellStatus::ok && !has_more(found, cell)) {
-    if (found.digest != cell.digest && !has_more(cell, found)) {
-      throw ArchiveDamaged(shards_.path(cell.key) + " contradicts the result in the archive");
-    }
-    shards_.remove(cell.key);  // the process died before it removed the shard
-    return;
+/// Takes an outcome in a shard. Returns whether the archive needs it no more after the next merge.
+bool Archive::take_found(CellRecord found, const std::string& shard) {
+  if (!row_of_.contains(found.key)) {
+    if (found.status != CellStatus::ok) return false;  // for a plan that has its cell
+    keep_result(found);
   }
-  if (!outcome_counts(found, cell) && !cell.has_run()) return;
-  take_pending(cell, std::move(found));
+  CellRecord& cell = planned(found.key);
+  if (cell.status == CellStatus::ok && !has_more(found, cell)) {
+    if (found.digest != cell.digest && !has_more(cell, found))
+      throw ArchiveDamaged(shard + " contradicts the result in the archive");
+    return true;  // the process died before it removed the shard
+  }
+  if (!outcome_counts(found, cell) && !cell.has_run()) return false;
+  take_outcome(cell, std::move(found));
+  pending_[cell.index] = shard;
+  return true;
 }
 
 }  // namespace sweep

@@ -124,8 +124,6 @@ class Descriptor {
   int descriptor_;
 };
 
-using FileBytes = std::span<unsigned char>;
-
 /// Maps a file into memory for the lifetime of the object. If the file is truncated meanwhile, an
 /// access ends the process with SIGBUS.
 class MappedFile {
@@ -135,7 +133,7 @@ class MappedFile {
   ~MappedFile();
   MappedFile(const MappedFile&) = delete;
   MappedFile& operator=(const MappedFile&) = delete;
-  FileBytes bytes() const { return {static_cast<unsigned char*>(begin_), size_}; }
+  std::span<unsigned char> bytes() const { return {static_cast<unsigned char*>(begin_), size_}; }
 
  private:
   std::size_t size_ = 0;

@@ -4,7 +4,6 @@
 #include <cstring>
 #include <type_traits>
 
-#include "sweeps/hdf5/deflate.hpp"
 #include "sweeps/hdf5/h5.hpp"
 
 namespace sweep {
@@ -28,13 +27,12 @@ void with_width(std::size_t width, const Move& move) {
   move(width);
 }
 
-}  // namespace
-
-std::uint32_t fletcher32(std::span<const unsigned char> bytes) {
+/// Fletcher's checksum over big-endian 16-bit words, as HDF5's filter computes it (H5checksum.c).
+std::uint32_t fletcher32(std::string_view bytes) {
   constexpr std::size_t kMostWords = 360;  // the most words before a sum could exceed 32 bits
   std::uint32_t sum1 = 0, sum2 = 0;
   const auto fold = [](std::uint32_t sum) { return (sum & 0xffff) + (sum >> 16); };
-  const unsigned char* at = bytes.data();
+  const auto* at = reinterpret_cast<const unsigned char*>(bytes.data());
   for (std::size_t words = bytes.size() / 2; words > 0;) {
     const std::size_t block = std::min(words, kMostWords);
     words -= block;
@@ -52,16 +50,18 @@ std::uint32_t fletcher32(std::span<const unsigned char> bytes) {
   return fold(sum2) << 16 | fold(sum1);
 }
 
-std::uint32_t stored_sum(std::span<const unsigned char> chunk) {
+}  // namespace
+
+std::uint32_t stored_sum(std::string_view chunk) {
   std::uint32_t sum = 0;
   if (chunk.size() > sizeof sum)
     std::memcpy(&sum, chunk.data() + chunk.size() - sizeof sum, sizeof sum);
   return sum;
 }
 
-bool has_fletcher32(std::span<const unsigned char> chunk) {
+bool has_fletcher32(std::string_view chunk) {
   const std::uint32_t stored = stored_sum(chunk);
-  return stored != 0 && stored == fletcher32(chunk.first(chunk.size() - sizeof stored));
+  return stored != 0 && stored == fletcher32(chunk.substr(0, chunk.size() - sizeof stored));
 }
 
 void shuffle_bytes(const char* values, std::size_t count, std::size_t width, char* out,
@@ -93,23 +93,18 @@ void unshuffle_bytes(const char* shuffled, std::size_t plane, std::size_t count,
   });
 }
 
-StoredChunk pack_shuffled(std::span<const char> shuffled) {
-  StoredChunk stored(largest_deflated(shuffled.size()) + sizeof(std::uint32_t));
-  const std::size_t size =
-      deflate_to({stored.data(), stored.size() - sizeof(std::uint32_t)}, shuffled);
-  if (size == 0) throw H5Error("cannot compress a chunk");
-  const std::uint32_t sum = fletcher32({stored.data(), size});
-  std::memcpy(stored.data() + size, &sum, sizeof sum);
-  stored.resize(size + sizeof sum);
-  return stored;
+std::string pack_shuffled(std::string_view shuffled) {
+  std::string stored = deflated(shuffled);
+  if (stored.empty()) throw H5Error("cannot compress a chunk");
+  const std::uint32_t sum = fletcher32(stored);
+  return stored.append(reinterpret_cast<const char*>(&sum), sizeof sum);
 }
 
-std::optional<std::vector<char>> unpack_shuffled(std::span<const unsigned char> stored,
-                                                 std::size_t size) {
+std::optional<std::string> unpack_shuffled(std::string_view stored, std::size_t size) {
   if (!has_fletcher32(stored)) return std::nullopt;
-  std::vector<char> shuffled(size);
-  if (!inflate_to(shuffled, stored.first(stored.size() - sizeof(std::uint32_t))))
-    return std::nullopt;
+  std::string shuffled(size, '\0');
+  stored.remove_suffix(sizeof(std::uint32_t));
+  if (!inflate_to(shuffled, stored)) return std::nullopt;
   return shuffled;
 }
 

@@ -93,13 +93,13 @@ bool is_packed(hid_t layout) {
 }
 
 /// The chunk at these coordinates; empty if it was never written.
-StoredChunk read_chunk(hid_t dataset, const hsize_t* offset, const std::string& name) {
+std::string read_chunk(hid_t dataset, const hsize_t* offset, const std::string& name) {
   const H5File file(H5Iget_file_id(dataset), "find the file of " + name);
   hsize_t size = 0, most = 0;
   h5_check(H5Dget_chunk_storage_size(dataset, offset, &size), "find a chunk of " + name);
   h5_check(H5Fget_filesize(file.get(), &most), "get the size of the file of " + name);
   if (size > most) throw H5Error("a chunk of " + name + " is larger than its file");
-  StoredChunk chunk(size);
+  std::string chunk(size, '\0');
   if (size == 0) return chunk;
   std::uint32_t skipped = 0;
   h5_check(H5Dread_chunk(dataset, H5P_DEFAULT, offset, &skipped, chunk.data()),
@@ -178,8 +178,8 @@ H5Dataset create_column(hid_t group, const Column& column, std::size_t width, hs
 }
 
 void write_chunks(hid_t dataset, hsize_t first, hsize_t chunk_rows,
-                  std::span<const StoredChunk> chunks, const std::string& name) {
-  for (const StoredChunk& chunk : chunks) {
+                  std::span<const std::string> chunks, const std::string& name) {
+  for (const std::string& chunk : chunks) {
     h5_check(H5Dwrite_chunk(dataset, H5P_DEFAULT, 0, &first, chunk.size(), chunk.data()),
              "write the column " + name);
     first += chunk_rows;

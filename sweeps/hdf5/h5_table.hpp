@@ -21,7 +21,7 @@ H5Dataset create_column(hid_t group, const Column& column, std::size_t width, hs
 /// Stores chunks of so many rows from the row `first` on, which the dataset must have. `name` is
 /// for messages.
 void write_chunks(hid_t dataset, hsize_t first, hsize_t chunk_rows,
-                  std::span<const StoredChunk> chunks, const std::string& name);
+                  std::span<const std::string> chunks, const std::string& name);
 /// Sets the number of rows; new rows read as NaN, 0 or an empty text.
 void resize(hid_t dataset, hsize_t rows);
 /// A column of a table in a file that must stay open. Throws H5Error, also if the dataset has other

@@ -5,7 +5,7 @@
 #include <cstring>
 #include <utility>
 
-#include "sweeps/hdf5/deflate.hpp"
+#include "sweeps/hdf5/codec.hpp"
 
 namespace sweep {
 namespace {
@@ -56,9 +56,9 @@ void add_column(const Column& column, std::string& description, std::string& chu
   for (const std::string& name : column.enum_names) add_text(description, name);
   add_text(description, type_name(column.data));
   for (const std::size_t number : {width, rows, chunk_rows}) add_number(description, number);
-  for (const StoredChunk& chunk : pack_chunks(column, rows, width, chunk_rows)) {
+  for (const std::string& chunk : pack_chunks(column, rows, width, chunk_rows)) {
     add_number(description, chunk.size());
-    chunks.append(chunk.begin(), chunk.end());
+    chunks += chunk;
   }
 }
 
@@ -97,7 +97,7 @@ StoredColumn described_column(Fields& description, Fields& chunks,
       throw H5Error("a chunk of the column " + column.name + " is too small for its rows");
   }
   stored.fetch = [bytes, places = std::move(places)](std::size_t chunk) {
-    return StoredChunk(places[chunk].begin(), places[chunk].end());
+    return std::string(places[chunk]);
   };
   return stored;
 }
@@ -127,22 +127,19 @@ std::string pack_tables(std::span<const Table* const> tables) {
     add_number(description, table->columns.size());
     for (const Column& column : table->columns) add_column(column, description, chunks);
   }
-  std::vector<unsigned char> deflated(largest_deflated(description.size()));
-  deflated.resize(deflate_to(deflated, description));
+  const std::string packed = deflated(description);
   std::string bytes = std::string(kMark) += kVersion;
-  add_number(bytes, deflated.size());
+  add_number(bytes, packed.size());
   add_number(bytes, description.size());
-  bytes.append(deflated.begin(), deflated.end());
-  return bytes += chunks;
+  return (bytes += packed) += chunks;
 }
 
 PackedTables::PackedTables(std::string packed_tables, int threads) {
   const auto bytes = std::make_shared<const std::string>(std::move(packed_tables));
   Fields chunks(behind_mark(*bytes));
-  const std::uint64_t deflated = chunks.number(), size = chunks.number();
-  const std::string_view packed = chunks.take(deflated);
-  std::string description(std::min<std::uint64_t>(size, kMostRatio * deflated), '\0');
-  if (!inflate_to(description, {reinterpret_cast<const unsigned char*>(packed.data()), deflated}))
+  const std::uint64_t packed = chunks.number(), size = chunks.number();
+  std::string description(std::min<std::uint64_t>(size, kMostRatio * packed), '\0');
+  if (!inflate_to(description, chunks.take(packed)))
     throw H5Error("the description of its tables does not inflate");
   Fields fields(description);
   while (!fields.at_end()) {

@@ -72,13 +72,13 @@ std::size_t chunk_rows_of(std::size_t width, std::size_t rows) {
   return std::clamp<std::size_t>(rows, 1, std::clamp(kBytes / width, kLeast, kMost));
 }
 
-std::vector<StoredChunk> pack_chunks(const Column& column, std::size_t rows, std::size_t width,
+std::vector<std::string> pack_chunks(const Column& column, std::size_t rows, std::size_t width,
                                      std::size_t chunk_rows) {
-  std::vector<StoredChunk> chunks;
+  std::vector<std::string> chunks;
   std::vector<char> packed;
   for (RowSlice slice{0, 0}; slice.first < rows; slice.first += chunk_rows) {
     slice.count = std::min(chunk_rows, rows - slice.first);
-    std::vector<char> shuffled(chunk_rows * width);
+    std::string shuffled(chunk_rows * width, '\0');
     shuffle_bytes(stored_values(column, slice, width, packed).data(), slice.count, width,
                   shuffled.data(), chunk_rows);
     chunks.push_back(pack_shuffled(shuffled));
@@ -98,12 +98,12 @@ StoredTable::StoredTable(std::string name, std::vector<StoredColumn> columns, in
 Table StoredTable::read(std::size_t first, std::size_t count, std::string_view but) {
   const RowSlice rows{first, count};
   std::vector<Source*> wanted;
-  std::vector<std::vector<StoredChunk>> chunks;
+  std::vector<std::vector<std::string>> chunks;
   std::size_t bytes = 0;
   for (Source& source : columns_) {
     if (source.stored.column.name == but) continue;
     wanted.push_back(&source);
-    for (const StoredChunk& chunk : chunks.emplace_back(fetch(source, rows))) bytes += chunk.size();
+    for (const std::string& chunk : chunks.emplace_back(fetch(source, rows))) bytes += chunk.size();
   }
   Table table{name_, std::vector<Column>(wanted.size())};
   in_parallel(wanted.size(), bytes < kWorthThreads ? 1 : threads_,
@@ -122,7 +122,7 @@ Column StoredTable::read_column(std::string_view name, std::size_t first, std::s
 void StoredTable::check() const {
   for (const auto& [stored, chunk, shuffled] : columns_) {
     for (std::size_t row = 0; row < stored.rows; row += stored.chunk_rows) {
-      const StoredChunk found = stored.fetch(row / stored.chunk_rows);
+      const std::string found = stored.fetch(row / stored.chunk_rows);
       if (!found.empty() && !has_fletcher32(found))
         throw H5Error("the column " + name_ + "/" + stored.column.name +
                       " is not whole: the checksum of a chunk is wrong");
@@ -145,21 +145,21 @@ std::vector<std::string> StoredTable::damaged(std::size_t first, std::size_t cou
 
 /// The chunks with these rows; the first is empty if it is unpacked already. HDF5 is called by this
 /// thread alone.
-std::vector<StoredChunk> StoredTable::fetch(const Source& source, RowSlice rows) const {
+std::vector<std::string> StoredTable::fetch(const Source& source, RowSlice rows) const {
   const StoredColumn& stored = source.stored;
   if (rows.first > stored.rows || rows.count > stored.rows - rows.first)
     throw H5Error("the column " + name_ + "/" + stored.column.name +
                   " is shorter than its cells say");
-  std::vector<StoredChunk> chunks;
+  std::vector<std::string> chunks;
   if (rows.count == 0) return chunks;
   const std::size_t first = rows.first / stored.chunk_rows,
                     last = (rows.first + rows.count - 1) / stored.chunk_rows;
   for (std::size_t chunk = first; chunk <= last; ++chunk)
-    chunks.push_back(chunk == first && chunk == source.chunk ? StoredChunk() : stored.fetch(chunk));
+    chunks.push_back(chunk == first && chunk == source.chunk ? std::string() : stored.fetch(chunk));
   return chunks;
 }
 
-Column StoredTable::values(Source& source, const std::vector<StoredChunk>& chunks,
+Column StoredTable::values(Source& source, const std::vector<std::string>& chunks,
                            RowSlice rows) const {
   const StoredColumn& stored = source.stored;
   Column result = stored.column;
@@ -170,8 +170,8 @@ Column StoredTable::values(Source& source, const std::vector<StoredChunk>& chunk
                       count = std::min(end - row, stored.chunk_rows - in_chunk);
     if (source.chunk != chunk) {
       source.chunk.reset();
-      std::optional<std::vector<char>> shuffled(std::in_place);
-      if (const StoredChunk& found = chunks[chunk - before]; !found.empty())
+      std::optional<std::string> shuffled(std::in_place);
+      if (const std::string& found = chunks[chunk - before]; !found.empty())
         shuffled = unpack_shuffled(found, stored.chunk_rows * stored.width);
       if (!shuffled)
         throw H5Error("cannot read the column " + name_ + "/" + stored.column.name +

@@ -19,7 +19,7 @@ struct StoredColumn {
   std::size_t width = 1;  // bytes of a value
   std::size_t rows = 0, chunk_rows = 1;
   /// A chunk by its number. Empty: it was never written, and its rows are NaN, 0 or empty texts.
-  std::function<StoredChunk(std::size_t chunk)> fetch;
+  std::function<std::string(std::size_t chunk)> fetch;
 };
 
 /// Some rows of a table that follow each other.
@@ -36,7 +36,7 @@ std::size_t chunk_rows_of(std::size_t width, std::size_t rows = std::size_t(-1))
 
 /// The first `rows` rows of a column, in chunks of `chunk_rows` values of `width` bytes. Calls
 /// nothing of HDF5, so several threads can pack.
-std::vector<StoredChunk> pack_chunks(const Column& column, std::size_t rows, std::size_t width,
+std::vector<std::string> pack_chunks(const Column& column, std::size_t rows, std::size_t width,
                                      std::size_t chunk_rows);
 
 /// A table of which the chunks are read when their rows are. Ranges of rows in ascending order cost
@@ -62,10 +62,10 @@ class StoredTable {
   struct Source {
     StoredColumn stored;
     std::optional<std::size_t> chunk{};  // that was unpacked last
-    std::vector<char> shuffled{};        // its bytes; empty if it was never written
+    std::string shuffled{};              // its bytes; empty if it was never written
   };
-  std::vector<StoredChunk> fetch(const Source& source, RowSlice rows) const;
-  Column values(Source& source, const std::vector<StoredChunk>& chunks, RowSlice rows) const;
+  std::vector<std::string> fetch(const Source& source, RowSlice rows) const;
+  Column values(Source& source, const std::vector<std::string>& chunks, RowSlice rows) const;
 
   std::string name_;
   int threads_;

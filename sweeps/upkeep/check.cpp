@@ -1,10 +1,7 @@
 #include "sweeps/upkeep/check.hpp"
 
-#include <algorithm>
-
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/archive/file.hpp"
-#include "sweeps/archive/names.hpp"
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/files/durable_file.hpp"
 
@@ -14,14 +11,11 @@ namespace {
 
 using Problems = std::vector<std::string>;
 
-void check_shards(const std::string& archive, const std::vector<CellRecord>& cells,
-                  Problems& problems) {
-  const std::string path = resolved(archive);
-  const std::vector<std::string> names = names_in(path + ".d");
-  for (const CellRecord& cell : cells) {
-    if (!std::binary_search(names.begin(), names.end(), cell.key + ".h5")) continue;
+void check_shards(const std::string& archive, Problems& problems) {
+  for (const std::string& file : shard_files(resolved(archive))) {
     try {
-      static_cast<void>(open_shard(shard_path(path, cell.key)).load(cell.key));
+      StoredCells shard = open_shard(file);
+      for (const CellRecord& cell : shard.index.cells) static_cast<void>(shard.load(cell));
     } catch (const ArchiveError& error) {
       problems.push_back(error.what());
     }
@@ -36,7 +30,7 @@ Problems check_archive(const std::string& path) {
   try {
     StoredCells archive = open_archive_file(path);
     problems = problems_of(archive);
-    check_shards(path, archive.index.cells, problems);
+    check_shards(path, problems);
   } catch (const ArchiveError& error) {
     problems.push_back(error.what());
   }

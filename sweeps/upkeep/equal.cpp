@@ -130,10 +130,6 @@ std::string difference_of_cells(const std::string& where, Records a, Records b, 
   return difference(where, bare_table(a, what), bare_table(b, what));
 }
 
-std::string cell_name(const CellRecord& cell) {
-  return "cell " + std::to_string(cell.index) + " (" + cell.label + ")";
-}
-
 bool was_run(const CellRecord& cell) {
   return cell.status != CellStatus::planned && cell.status != CellStatus::excluded;
 }
@@ -151,7 +147,7 @@ void compare_tables(ArchiveReader& left, int row, ArchiveReader& right, int othe
   };
   for (std::size_t t = 0; t < kCellTables.size(); ++t)
     add(compared.differences,
-        difference(cell_name(x.record), seen(*x.tables()[t]), seen(*y.tables()[t])));
+        difference(name_of(x.record), seen(*x.tables()[t]), seen(*y.tables()[t])));
 }
 
 /// The cell without its place in a plan.
@@ -181,15 +177,15 @@ void compare_common(ArchiveReader& left, ArchiveReader& right, Compared what,
     if (!was_run(cell) || compared.differences.size() >= kMost) continue;
     const auto found = known.find(cell.key);
     if (found == known.end()) {
-      add(compared.differences, cell_name(cell) + " is only in the " +
-                                    (is_left_larger ? "second" : "first") + " archive");
+      add(compared.differences,
+          name_of(cell) + " is only in the " + (is_left_larger ? "second" : "first") + " archive");
       continue;
     }
     ++compared.in_both;
     const CellRecord &one = is_left_larger ? *found->second : cell,
                      &other = is_left_larger ? cell : *found->second;
     add(compared.differences,
-        difference_of_cells(cell_name(cell), {without_place(one)}, {without_place(other)}, what));
+        difference_of_cells(name_of(cell), {without_place(one)}, {without_place(other)}, what));
     compare_tables(left, one.index, right, other.index, what, compared);
   }
   compared.in_one = static_cast<int>(known.size()) - compared.in_both;

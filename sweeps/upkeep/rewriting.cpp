@@ -9,7 +9,6 @@
 
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/archive/writer.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/upkeep/check.hpp"
 

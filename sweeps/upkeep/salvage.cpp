@@ -13,11 +13,9 @@
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
-#include "sweeps/archive/names.hpp"
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/archive/spare.hpp"
 #include "sweeps/commits/lock.hpp"
-#include "sweeps/commits/shards.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/upkeep/rewriting.hpp"
 
@@ -40,53 +38,34 @@ auto unless_damaged(Read read) -> std::optional<decltype(read())> {
   return std::nullopt;
 }
 
-/// An archive, read by HDF5 until that finds damage, then by its spare copy if there is one. Throws
-/// ArchiveIncompatible if a newer program wrote it.
-class Source {
- public:
-  explicit Source(const std::string& path)
-      : path_(path), contents_(unless_damaged([&] { return open_whole_archive(path); })) {
-    if (contents_ || turn_to_spare()) return;
-    contents_ = unless_damaged([&] { return open_archive_file(path); });
-  }
-  /// Empty if its cells cannot be read.
-  std::optional<StoredCells>& contents() { return contents_; }
-  /// Returns whether there is one that was not read from yet.
-  bool turn_to_spare() {
-    if (std::exchange(is_spare_, true)) return false;
-    auto spare = unless_damaged([this] { return read_spare(path_); });
-    if (spare && contents_) contents_->tables = std::move(spare->tables);
-    if (spare && !contents_) contents_ = std::move(spare);
-    return spare.has_value();
-  }
-
- private:
-  std::string path_;
-  std::optional<StoredCells> contents_;
-  bool is_spare_ = false;
-};
+/// An archive, by HDF5 if that finds no damage, else by its spare copy if there is one. Empty if
+/// its cells cannot be read. Throws ArchiveIncompatible if another program wrote it.
+std::optional<StoredCells> opened(const std::string& path) {
+  std::optional<StoredCells> archive = unless_damaged([&] {
+    StoredCells whole = open_whole_archive(path);
+    whole.check();
+    return whole;
+  });
+  if (!archive) archive = unless_damaged([&] { return read_spare(path); });
+  if (!archive) archive = unless_damaged([&] { return open_archive_file(path); });
+  return archive;
+}
 
 /// A source that has an outcome of a cell.
 struct Candidate {
   const CellRecord* record;
-  Source* archive;     // null: a shard
-  std::string source;  // the file, or the folder of shards
+  StoredCells* archive;  // null: a shard
+  std::string file;
 
   /// The cell with its rows, if they match its digest.
   std::optional<ShardContents> whole() const {
-    auto found = unless_damaged([this] { return read(); });
-    if (!found && archive != nullptr && archive->turn_to_spare())
-      found = unless_damaged([this] { return read(); });
-    return found;
-  }
-
- private:
-  ShardContents read() const {
-    if (archive == nullptr) return open_shard(source + "/" + record->key + ".h5").load(record->key);
-    ShardContents contents = archive->contents()->load(*record);
-    if (content_digest(*record, std::as_const(contents).tables()) != record->digest)
-      throw H5Error("the rows of a cell do not have its digest");
-    return contents;
+    return unless_damaged([this] {
+      if (archive == nullptr) return open_shard(file).load(record->key);
+      ShardContents contents = archive->load(*record);
+      if (content_digest(*record, std::as_const(contents).tables()) != record->digest)
+        throw H5Error("the rows of a cell do not have its digest");
+      return contents;
+    });
   }
 };
 
@@ -96,13 +75,11 @@ class Sources {
   explicit Sources(const std::string& path) {
     for (const std::string& each : {path, path + ".prev"})
       if (fs::exists(each)) unless_newer(each, [&] { add_archive(each); });
-    FileOps files;
-    ShardRecords records;
-    for (const std::string& key : Shards(path, files, {}).keys()) {
-      const std::string shard = shard_path(path, key);
-      unless_newer(shard, [&] {
-        auto record = unless_damaged([&] { return records.take(shard, key); });
-        if (record) add({&shards_.emplace_back(std::move(*record)), nullptr, path + ".d"});
+    for (const std::string& file : shard_files(path)) {
+      unless_newer(file, [&] {
+        auto shard = unless_damaged([&] { return open_shard(file); });
+        for (CellRecord& cell : shard ? shard->index.cells : std::vector<CellRecord>())
+          add({&shards_.emplace_back(std::move(cell)), nullptr, file});
       });
     }
   }
@@ -110,7 +87,7 @@ class Sources {
   /// The archive's plan, followed by the cells that only shards have.
   ArchiveIndex plan() {
     ArchiveIndex index;
-    if (!archives_.empty()) index = archives_.front().contents()->index;
+    if (!archives_.empty()) index = archives_.front().index;
     std::set<std::string> known;
     for (const CellRecord& cell : index.cells) known.insert(cell.key);
     std::vector<CellRecord> more(shards_.begin(), shards_.end());
@@ -134,13 +111,12 @@ class Sources {
       if (!contents) continue;
       cell = without_outcome(cell);
       take_outcome(cell, contents->record);
-      ++saved_[each.source];
+      ++saved_[each.archive != nullptr ? each.file : folder_of(each.file)];
       return contents;
     }
     if (cell.has_run())
-      lost_.push_back("cell " + std::to_string(cell.index) + " (" + cell.label + "), " +
-                      std::string(to_text(cell.status)) + ": no copy of it is whole" +
-                      damage_of(of_cell));
+      lost_.push_back(name_of(cell) + ", " + std::string(to_text(cell.status)) +
+                      ": no copy of it is whole" + damage_of(of_cell));
     return std::nullopt;
   }
   /// What best() found, for the first source with an outcome as good, and what it did not.
@@ -167,13 +143,13 @@ class Sources {
     }
   }
   void add_archive(const std::string& path) {
-    Source archive(path);
-    if (!archive.contents()) {
+    std::optional<StoredCells> archive = opened(path);
+    if (!archive) {
       lost_.push_back("any result that only " + path + " had: its list of cells cannot be read");
       return;
     }
-    Source& kept = archives_.emplace_back(std::move(archive));
-    for (const CellRecord& cell : kept.contents()->index.cells) add({&cell, &kept, path});
+    StoredCells& kept = archives_.emplace_back(std::move(*archive));
+    for (const CellRecord& cell : kept.index.cells) add({&cell, &kept, path});
   }
   void add(Candidate candidate) {
     if (candidate.record->has_run())
@@ -183,13 +159,13 @@ class Sources {
   static std::string damage_of(const std::vector<Candidate>& candidates) {
     for (const Candidate& each : candidates) {
       if (each.archive == nullptr) continue;
-      const std::string damage = each.archive->contents()->damage_of(*each.record);
+      const std::string damage = each.archive->damage_of(*each.record);
       if (!damage.empty()) return "; damaged: " + damage;
     }
     return "";
   }
 
-  std::deque<Source> archives_;
+  std::deque<StoredCells> archives_;
   std::deque<CellRecord> shards_;
   std::map<std::string, std::vector<Candidate>> candidates_;  // by key
   std::map<std::string, int> saved_;                          // results by source

@@ -5,7 +5,7 @@
 #include <iterator>
 
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/hdf5/deflate.hpp"
+#include "sweeps/hdf5/codec.hpp"
 #include "sweeps/hdf5/h5_table.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "sweeps/upkeep/salvage.hpp"
@@ -85,8 +85,7 @@ std::string bytes_of(const std::string& path) {
 std::string kept(const std::string& name, std::size_t size) {
   const std::string packed = bytes_of(KVSWEEP_SOURCE_DIR "/tests/sweeps/archive/" + name);
   std::string bytes(size, '\0');
-  REQUIRE(
-      inflate_to(bytes, {reinterpret_cast<const unsigned char*>(packed.data()), packed.size()}));
+  REQUIRE(inflate_to(bytes, packed));
   return bytes;
 }
 

@@ -35,17 +35,50 @@ TEST_CASE("cells that are committed together are stored, read and merged like ot
   CHECK(check_archive(together.path()) == std::vector<std::string>{});
 }
 
-TEST_CASE("without hard links, cells that are committed together have a copy each", "[archive]") {
-  class NoLinks : public FileOps {
-    bool link(const std::string&, const std::string&) override { return false; }
-  } no_links;
+TEST_CASE("a result at a higher level leaves the file alone that its cell shares with others",
+          "[archive]") {
   ArchiveWorld world(3);
-  world.files = &no_links;
+  world.level = RecordLevel::jobs;
   world.open();
-  world.archive().commit(world.keys({0, 2}), world.bytes({0, 2}));
+  world.archive().commit(world.keys({0, 1}), world.bytes({0, 1}));
+  world.level = RecordLevel::all;
+  world.commit(0);
+  CHECK(names_in(world.spool()).size() == 3);  // two shards and the lock
+  const auto check = [&] {
+    ArchiveReader reader(world.path());
+    CHECK(reader.cells()[0].level == RecordLevel::all);
+    CHECK(reader.load_table(0, "steps").rows() == 20);
+    CHECK(reader.cells()[1].level == RecordLevel::jobs);
+    CHECK(check_archive(world.path()).empty());
+  };
+  check();
+  SECTION("a merge of this run removes both") { world.archive().finalize(); }
+  SECTION("as does the next run") { world.open(); }
+  CHECK(names_in(world.spool()) == std::vector<std::string>{"lock"});
+  check();
+}
+
+TEST_CASE("a shared file stays while a plan lacks a cell that failed, and its results are merged",
+          "[archive]") {
+  ArchiveWorld world(2);
   world.open();
-  CHECK(world.done() == std::vector{0, 2});
+  ShardContents failed = world.result(1);
+  failed.record.status = CellStatus::failed;
+  failed.result = {};
+  world.archive().commit(world.keys({0, 1}), shard_bytes({world.result(0), failed}));
   world.close();
+  const CellRecord left_out = world.plan.back();
+  world.plan.pop_back();
+  for (int start = 0; start < 2; ++start) {
+    world.open();
+    CHECK(world.done() == std::vector{0});
+    CHECK(names_in(world.spool()).size() == 2);
+    CHECK(world.warnings.empty());
+  }
+  world.plan.push_back(left_out);
+  world.open();
+  CHECK(world.archive().cells()[1].status == CellStatus::failed);
+  CHECK(names_in(world.spool()) == std::vector<std::string>{"lock"});
 }
 
 TEST_CASE("a result that holds other cells than were told is refused", "[archive]") {

@@ -12,9 +12,9 @@ using namespace sweep;
 
 namespace {
 
-std::vector<char> random_bytes(std::size_t size, unsigned seed) {
+std::string random_bytes(std::size_t size, unsigned seed) {
   std::mt19937 random(seed);
-  std::vector<char> bytes(size);
+  std::string bytes(size, '\0');
   for (char& byte : bytes) byte = static_cast<char>(random() % 256);
   return bytes;
 }
@@ -105,13 +105,13 @@ TEST_CASE("a chunk that was never written has nothing, to HDF5 and to this progr
 }
 
 TEST_CASE("a chunk with a flipped bit, or of another size, does not unpack") {
-  const std::vector<char> bytes = random_bytes(4096, 2);
-  const std::vector<unsigned char> stored = pack_shuffled(bytes);
+  const std::string bytes = random_bytes(4096, 2);
+  const std::string stored = pack_shuffled(bytes);
   CHECK(unpack_shuffled(stored, bytes.size()) == bytes);
   CHECK_FALSE(unpack_shuffled(stored, bytes.size() - 1));
   CHECK_FALSE(unpack_shuffled(stored, bytes.size() + 1));
   for (std::size_t at = 0; at < stored.size(); at += 17) {
-    std::vector<unsigned char> damaged = stored;
+    std::string damaged = stored;
     damaged[at] ^= 1;
     REQUIRE_FALSE(unpack_shuffled(damaged, bytes.size()));
   }
@@ -119,10 +119,10 @@ TEST_CASE("a chunk with a flipped bit, or of another size, does not unpack") {
 
 TEST_CASE("bytes that cannot be compressed fit as well, and nothing does") {
   for (const std::size_t size : {0, 1, 100, 70000, 2000000}) {
-    const std::vector<char> bytes = random_bytes(size, 4);
+    const std::string bytes = random_bytes(size, 4);
     INFO(size << " bytes");
     CHECK(unpack_shuffled(pack_shuffled(bytes), size) == bytes);
-    const std::vector<char> zeros(size);
+    const std::string zeros(size, '\0');
     CHECK(unpack_shuffled(pack_shuffled(zeros), size) == zeros);
   }
 }
