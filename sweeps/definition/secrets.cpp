@@ -12,7 +12,7 @@ bool is_secret_name(std::string_view name) {
 }
 
 bool is_secret_key(std::string_view key) {
-  return key.starts_with("server.") && (key.find(".header.") != key.npos || is_secret_name(key));
+  return key.find("server.") != key.npos && (key.find(".header.") != key.npos || is_secret_name(key));
 }
 
 bool holds_login(std::string_view text) {

@@ -7,7 +7,7 @@ namespace sweep {
 /// MAX_TOKENS or TOKENIZERS_PARALLELISM.
 bool is_secret_name(std::string_view name);
 
-/// Whether messages must not show the key's values.
+/// Whether messages must not show the values of the key, which may stand behind "axes.".
 bool is_secret_key(std::string_view key);
 
 /// Whether a text has "://user:password@".

@@ -46,7 +46,7 @@ struct CellResult {
   Table access_rows = to_table<AccessRowRow>({});
   Table access_kernels = to_table<AccessKernelRow>({});
   Table kv_copies = to_table<KvCopyRow>({});  // of earlier programs
-  std::vector<Figure> figures;  // in display order
+  std::vector<Figure> figures;                // in display order
   std::vector<Note> notes;
 
   /// The engine's tables, without telemetry of the machine and the access log.

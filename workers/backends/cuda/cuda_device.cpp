@@ -56,8 +56,7 @@ class Cell final : public CudaCell {
     if (tier_ == nullptr) return;
     tier_->reserve(options.host_slots, static_cast<std::size_t>(backend_.block_bytes()));
     copier_.emplace(device, BlockArena{backend_.arena(), backend_.block_bytes()}, *tier_,
-                    backend_.fence(),
-                    CudaCopier::Options{options.debug, options.skip_copy});
+                    backend_.fence(), CudaCopier::Options{options.debug, options.skip_copy});
   }
 
   engine::Backend& backend() override { return backend_; }

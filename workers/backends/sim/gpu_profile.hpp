@@ -100,8 +100,8 @@ GpuProfile scaled(GpuProfile gpu, const CostScale& scale);
 bool is_device(const GpuProfile& gpu, const std::string& device_name, std::int64_t memory_mib);
 
 /// Tokens of KV that fit on the card beside the model, in whole 16-token blocks: the published pool
-/// if there is one, or what its bytes hold of fp8, otherwise by the memory model. 0 when the weights
-/// leave no room.
+/// if there is one, or what its bytes hold of fp8, otherwise by the memory model. 0 when the
+/// weights leave no room.
 std::int64_t kv_pool_tokens(const GpuProfile& gpu, const model::ModelShape& shape);
 
 }  // namespace backends
