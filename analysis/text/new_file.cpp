@@ -25,7 +25,8 @@ bool may_replace(const fs::path& path) {
 
 void write_file(const fs::path& path, const std::function<void(std::ostream&)>& write) {
   const std::string what = "cannot write " + path.string();
-  if (fs::is_directory(path)) throw WrongPath(EISDIR, std::generic_category(), what);
+  std::error_code ignored;
+  if (fs::is_directory(path, ignored)) throw WrongPath(EISDIR, std::generic_category(), what);
   if (!may_replace(path)) throw WrongPath(EEXIST, std::generic_category(), what);
   const std::string made = sweep::temporary_name((path.parent_path() / ".kvsweep").string());
   const int file = ::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);

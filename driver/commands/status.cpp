@@ -192,8 +192,11 @@ void print_status(const Status& status, std::ostream& out) {
     out << sweep::to_text(cell.status) << ": cell " << cell.index << ": " << safe(cell.label)
         << ": " << safe(cell.reason) << '\n';
   }
-  for (const std::string& cell : status.kept)
-    out << "kept from another setting: " << safe(cell) << '\n';
+  constexpr std::size_t kMostKept = 12;
+  for (std::size_t i = 0; i < std::min(kMostKept, status.kept.size()); ++i)
+    out << "kept from another setting: " << safe(status.kept[i]) << '\n';
+  if (status.kept.size() > kMostKept)
+    out << "kept from another setting: " << status.kept.size() - kMostKept << " more\n";
   for (const std::string& line : status.left_why)
     out << "left by the last run: " << safe(line) << '\n';
 }

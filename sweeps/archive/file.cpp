@@ -116,8 +116,12 @@ StoredCells open_archive_file(const std::string& path, int threads) {
                           if (!has_object(file.get(), table)) return std::nullopt;
                           return stored_table(file.get(), table, threads);
                         });
-    if (read_integer_attribute(file.get(), "schema_major") > 1)
-      archive.spare_problem = spare_problem(path);
+    if (read_integer_attribute(file.get(), "schema_major") < 2) return archive;
+    // Another file may have taken its name.
+    void* descriptor = nullptr;
+    h5_check(H5Fget_vfd_handle(file.get(), H5P_DEFAULT, &descriptor), "get a file's descriptor");
+    archive.spare_problem =
+        spare_problem("/proc/self/fd/" + std::to_string(*static_cast<int*>(descriptor)));
     return archive;
   });
 }

@@ -78,11 +78,11 @@ std::vector<const CellRecord*> Archive::commit(std::span<const std::string> keys
       throw ArchiveError("the cell " + cell.key + " has a result already");
   }
   const std::string shard = new_shard(keys.front());
-  shards_.emplace(shard, "");
   writing(path_, [&] {
     write_description();
     replace_file(files_, shard, bytes);
   });
+  shards_.emplace(shard, "");
   pending_size_ += bytes.size();
   std::vector<const CellRecord*> cells;
   for (CellRecord& outcome : outcomes) {

@@ -4,7 +4,6 @@
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <string_view>
@@ -118,7 +117,8 @@ class Archive {
   void adopt(ArchiveIndex found);
   void keep_result(const CellRecord& unplanned);
   void scan_shards();
-  bool take_found(CellRecord found, const std::string& shard);
+  enum class Taken { for_this_plan, for_another_plan, known, contradicts };
+  Taken take_found(CellRecord found);
   std::string new_shard(const std::string& key) const;
   void drop_shards();
   void set_aside(const std::string& file, const std::string& why);

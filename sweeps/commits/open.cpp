@@ -99,31 +99,34 @@ void Archive::scan_shards() {
     std::string damage;
     bool has_all = true;
     try {
-      for (CellRecord& found : open_shard(shard).index.cells)
-        has_all = take_found(std::move(found), shard) && has_all;
+      for (CellRecord& found : open_shard(shard).index.cells) {
+        const std::string key = found.key;
+        const Taken taken = take_found(std::move(found));
+        if (taken == Taken::contradicts) damage = shard + " contradicts the result of " + key;
+        if (taken == Taken::for_this_plan) pending_[planned(key).index] = shard;
+        has_all = taken != Taken::for_another_plan && has_all;
+      }
     } catch (const ArchiveDamaged& error) {
       damage = error.what();
     }
-    if (has_all) shards_.emplace(shard, damage);
+    if (has_all || !damage.empty()) shards_.emplace(shard, damage);
   }
 }
 
-/// Takes an outcome in a shard. Returns whether the archive needs it no more after the next merge.
-bool Archive::take_found(CellRecord found, const std::string& shard) {
+/// Takes an outcome in a shard.
+Archive::Taken Archive::take_found(CellRecord found) {
   if (!row_of_.contains(found.key)) {
-    if (found.status != CellStatus::ok) return false;  // for a plan that has its cell
+    if (found.status != CellStatus::ok) return Taken::for_another_plan;
     keep_result(found);
   }
   CellRecord& cell = planned(found.key);
   if (cell.status == CellStatus::ok && !has_more(found, cell)) {
-    if (found.digest != cell.digest && !has_more(cell, found))
-      throw ArchiveDamaged(shard + " contradicts the result in the archive");
-    return true;  // the process died before it removed the shard
+    const bool differs = found.digest != cell.digest && !has_more(cell, found);
+    return differs ? Taken::contradicts : Taken::known;
   }
-  if (!outcome_counts(found, cell) && !cell.has_run()) return false;
+  if (!outcome_counts(found, cell) && !cell.has_run()) return Taken::for_another_plan;
   take_outcome(cell, std::move(found));
-  pending_[cell.index] = shard;
-  return true;
+  return Taken::for_this_plan;
 }
 
 }  // namespace sweep

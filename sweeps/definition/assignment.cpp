@@ -75,7 +75,7 @@ Value parse_value(std::string_view text, const std::string& key, const std::stri
     const bool is_date = node->is_date() || node->is_time() || node->is_date_time();
     if (parsed.size() == 1 && !is_date) return scalar_of(*node, key, where);
   } catch (const SpecError&) {
-    if (!is_bare(text) && (is_secret_key(key) || holds_login(text)))
+    if (!is_bare(text) && is_hidden(key, text))
       fail_at(where, key + " must be a single value; what was found is not shown");
     if (!is_bare(text))
       fail_at(where, key + " must be a single value, found " +

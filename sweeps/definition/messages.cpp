@@ -167,8 +167,7 @@ std::string in_quotes(std::string_view text) {
 }
 
 std::string shown(const std::string& key, const Value& value) {
-  const bool is_hidden = is_secret_key(key) || holds_login(bare_text(value));
-  return is_hidden ? "what looks like a secret" : to_text(value);
+  return is_hidden(key, bare_text(value)) ? "what looks like a secret" : to_text(value);
 }
 
 std::string must_be_one_of(const std::string& key, const std::vector<Value>& allowed,

@@ -11,8 +11,11 @@ bool is_secret_name(std::string_view name) {
   return std::regex_search(name.begin(), name.end(), kParts);
 }
 
-bool is_secret_key(std::string_view key) {
-  return key.find("server.") != key.npos && (key.find(".header.") != key.npos || is_secret_name(key));
+bool is_hidden(std::string_view key, std::string_view value) {
+  if (holds_login(value)) return true;
+  if (key.find("server.") == key.npos) return false;
+  return key.find(".header.") != key.npos || is_secret_name(key) ||
+         (key.ends_with("url") && value.find_first_of("@?#") != value.npos);
 }
 
 bool holds_login(std::string_view text) {

@@ -172,7 +172,7 @@ std::string key_before(std::string_view document, toml::source_position at) {
     const std::string why = is_word ? unquoted(found.text) : "";
     if (why.empty()) continue;
     const std::string key = key_before(text, error.source().begin);
-    if (is_secret_key(key) || holds_login(found.text))
+    if (is_hidden(key, found.text))
       fail_at(location_at(found.at, path),
               key + " must be a text in quotes; what was found is not shown");
     fail_at(location_at(found.at, path), why);

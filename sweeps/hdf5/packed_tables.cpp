@@ -139,8 +139,9 @@ PackedTables::PackedTables(std::string packed_tables, int threads) {
   const auto bytes = std::make_shared<const std::string>(std::move(packed_tables));
   Fields chunks(behind_mark(*bytes));
   const std::uint64_t packed = chunks.number(), size = chunks.number();
+  const std::string_view small = chunks.take(packed);
   std::string description(std::min<std::uint64_t>(size, kMostRatio * packed), '\0');
-  if (!inflate_to(description, chunks.take(packed)))
+  if (!inflate_to(description, small))
     throw H5Error("the description of its tables does not inflate");
   Fields fields(description);
   while (!fields.at_end()) {

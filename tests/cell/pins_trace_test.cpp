@@ -78,8 +78,8 @@ int count(const std::vector<Event>& events, Kind kind) {
 TEST_CASE("pins that have a share of the pool are whole, in part or declined") {
   support::Cell cell = support::crowded("continuum");
   struct Outcomes {
-    int pins = 0, without_room = 0;  // events
-    std::set<std::pair<int, int>> turns;
+    int pins = 0, without_room = 0;                        // events
+    std::set<std::pair<int, int>> pinned, declined, both;  // turns
   };
   const auto outcomes = [&](double share) {
     const sweep::CellResult result = cell.set("policy.pin_share", share).run();
@@ -89,12 +89,14 @@ TEST_CASE("pins that have a share of the pool are whole, in part or declined") {
       const bool declined = event.kind == Kind::keep_declined && event.reason == Reason::no_room;
       if (event.kind != Kind::pin && !declined) continue;
       ++(declined ? seen.without_room : seen.pins);
-      seen.turns.emplace(event.job, event.turn);
+      (declined ? seen.declined : seen.pinned).emplace(event.job, event.turn);
     }
+    std::ranges::set_intersection(seen.pinned, seen.declined,
+                                  std::inserter(seen.both, seen.both.end()));
     return seen;
   };
   const Outcomes half = outcomes(0.5), none = outcomes(0);
-  const int in_part = half.pins + half.without_room - static_cast<int>(half.turns.size());
+  const auto in_part = std::ssize(half.both);
   CHECK(in_part > 0);
   CHECK(half.pins > in_part);
   CHECK(half.without_room > in_part);

@@ -150,8 +150,8 @@ TEST_CASE("a plugin that cannot be used is refused before anything runs, at its 
     return Cell().set("policy.order", "plugin").set("policy.plugin", path).refusal();
   };
   CHECK_THAT(refusal(plugin("other_version")),
-             Contains("cell.toml:6:1: policy.plugin has version 8 of kvsweep_policy.h, this "
-                      "program needs version 3"));
+             Contains("cell.toml:6:1: policy.plugin has version 9 of kvsweep_policy.h, this "
+                      "program needs version 4"));
   CHECK_THAT(refusal(plugin("no_table")), Contains("has no function kvsweep_policy_table()"));
   CHECK_THAT(refusal("nowhere.so"), Contains("policy.plugin names no file, found \"nowhere.so\""));
   CHECK_THAT(refusal("README.md"), Contains("policy.plugin cannot be loaded: "));

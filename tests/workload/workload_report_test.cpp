@@ -43,7 +43,7 @@ class JobBuilder {
 constexpr engine::ToolId kCd{0};
 constexpr engine::ToolId kView{1};
 
-/// The worked example of the matrix document: its counts, which leave out the framing of turn 1's
+/// A worked example: its counts, which leave out the framing of turn 1's
 /// answer.
 Job worked_example() {
   return JobBuilder()

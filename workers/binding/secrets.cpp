@@ -36,10 +36,13 @@ std::string complaint(const std::string& name, const std::string& text) {
   if (is_secret && !std::regex_match(text, kVariable))
     return "must be \"env:VARIABLE\", the environment variable of the worker that holds the "
            "value; what was found is not shown";
+  if (!is_secret && name.starts_with("env.") && text.starts_with("env:"))
+    return "must be the value itself, which counts for what the cell is, unless its name says key, "
+           "token, secret or password";
   if (sweep::holds_login(text) || (name == "url" && text.find_first_of("@?#") != text.npos))
     return "holds an address with a name, a password or a query, which would stand in every "
-           "archive (it is not shown here); server.header.NAME = \"env:VARIABLE\" sends a key "
-           "with each request";
+           "archive (it is not shown here); export it where the worker runs, or send a key by "
+           "server.header.NAME = \"env:VARIABLE\"";
   return "";
 }
 

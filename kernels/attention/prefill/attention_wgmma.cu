@@ -78,8 +78,9 @@ inline CUtensorMap query_map(const PrefillAttention& op, const Arguments& a) {
                          static_cast<std::uint32_t>(a.rows.half_tokens)}});
 }
 
-/// The number of blocks in the arena is unknown here; block tables name no block beyond it.
-constexpr std::uint64_t kMostEights = std::uint64_t{1} << 29;
+/// Rows of an arena in eights, of two bytes a number; twice as many have one. The number of blocks
+/// is unknown here; block tables name no block beyond it.
+constexpr std::uint64_t kMostEights = std::uint64_t{1} << 28;
 
 inline CUtensorMap arena_map(const PrefillAttention& op, std::uint32_t box_keys) {
   const auto head = static_cast<std::uint64_t>(op.shape.head_dim), panels = head / kPanel;
@@ -95,7 +96,7 @@ inline CUtensorMap arena_bytes_map(const PrefillAttention& op, std::uint32_t box
   const auto head = static_cast<std::uint64_t>(op.shape.head_dim);
   return tensor_map<3>({op.type,
                         op.kv.arena,
-                        {head, 8, kMostEights},
+                        {head, 8, 2 * kMostEights},
                         {head, 8 * head},
                         {static_cast<std::uint32_t>(head), 8, box_keys / 8},
                         CU_TENSOR_MAP_L2_PROMOTION_L2_256B,

@@ -113,9 +113,9 @@ struct Loader {
     load_side<AccessKind::read_value>(work, first, values, shared.values(turn.stage), logged);
     look_up(work, first + kTileKeys);
     if constexpr (Log::kOn) {
-      await_phase(keys.full, turn.parity);
+      await_phase(kOneByte ? keys.raw : keys.full, turn.parity);
       logged.arrived(AccessKind::read_key);
-      await_phase(values.full, turn.parity);
+      await_phase(kOneByte ? values.raw : values.full, turn.parity);
       logged.arrived(AccessKind::read_value);
     }
     turn.advance();

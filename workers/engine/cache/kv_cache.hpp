@@ -13,15 +13,14 @@ namespace engine {
 
 /// Blocks by state. The five counts add up to the usable blocks of the pool.
 ///
-///   state      is referenced by          becomes
-///   empty      nothing, no content       allocated: a request gets it (try_admit, try_grow,
-///   extend) cached     nothing, content to reuse allocated: by a hit; copying: begin_copy;
-///   evicted, and
-///                                        allocated at once, when empty blocks run out
-///   allocated  a request, and possibly   pinned: pin; copying: release while a copy runs; cached
-///              pins or copies            or, unregistered, empty: release
-///   pinned     pins, possibly copies     allocated: by a hit; copying or cached: unpin
-///   copying    copies alone              allocated: by a hit; cached or empty: end_copy
+///   state      is referenced by      becomes
+///   empty      nothing, no content   allocated: try_admit, try_grow, extend
+///   cached     nothing, has content  allocated: by a hit, or evicted and used anew; copying:
+///                                    begin_copy
+///   allocated  a request             pinned: pin; copying: release during a copy; cached, or
+///                                    empty without registration: release
+///   pinned     pins, no request      allocated: by a hit; copying or cached: unpin
+///   copying    copies alone          allocated: by a hit; cached or empty: end_copy
 struct BlockCensus {
   int allocated = 0;
   int pinned = 0;

@@ -243,7 +243,7 @@ std::optional<std::string> SupervisedServer::ended(std::chrono::milliseconds pat
   int status = 0;
   const ssize_t size = ::recv(control_, &status, sizeof status, MSG_DONTWAIT);
   if (size == sizeof status) end_ = in_words(status);
-  if (size == 0) end_ = "its supervisor was killed";
+  if (size == 0) end_ = "its supervisor was killed; processes of the server may still run";
   return end_;
 }
 
