@@ -45,8 +45,8 @@ def finished_cells(path):
         for label, row in cells(path).items():
             if row["status"] == "ok" and row["record"] == ALL:
                 found[label] = tuple(row[name] for name in RUN_COLUMNS)
-    for shard in glob.glob(path + ".d/" + "?" * 64 + ".h5"):
-        for label, row in shard_row(shard).items():
+    for shard in glob.glob(path + ".d/" + "?" * 64 + "*.h5"):
+        for label, row in shard_rows(shard).items():
             found.setdefault(label, row)
     return found
 
@@ -87,14 +87,12 @@ def shard_table(path, wanted):
     return columns
 
 
-def shard_row(path):
-    """The same of the cell that the shard is named after; others may be in the same file."""
+def shard_rows(path):
+    """The same of the cells in a shard."""
     cells = shard_table(path, "cells")
-    at = [text(key) for key in cells["key"]].index(os.path.basename(path)[:64])
-    row = {name: text(values[at]) for name, values in cells.items()}
-    if STATUS[row["status"]] != "ok" or row["record"] != ALL:
-        return {}
-    return {row["label"]: tuple(row[name] for name in RUN_COLUMNS)}
+    rows = [{name: text(values[i]) for name, values in cells.items()} for i in range(len(cells["key"]))]
+    return {row["label"]: tuple(row[name] for name in RUN_COLUMNS) for row in rows
+            if STATUS[row["status"]] == "ok" and row["record"] == ALL}
 
 
 def datasets(archive):

@@ -122,14 +122,14 @@ def cut_shard():
         expect_equal(folder.run("--archive", "reference.h5").code, 0, "exit code")
         shards = stop_after(folder, 4, ranks=3)
         stored = archives.finished_cells(folder.file("a.h5"))
-        (cut_label, _), = archives.shard_row(folder.file(shards[0])).items()
+        of_the_shard = set(archives.shard_rows(folder.file(shards[0])))
         cut = folder.bytes_of(shards[0])[:-1000]
         folder.write(shards[0], cut)
         outcome = folder.run("--archive", "a.h5", ranks=3)
         expect_equal(outcome.code, 0, f"exit code, {outcome}")
         expect_equal(len(messages(outcome)), 1, f"messages, {outcome}")
         expect_in(shards[0], messages(outcome)[0], "message")
-        expect_equal(set(outcome.finished()) & set(stored), {cut_label}, "stored cells run again")
+        expect_equal(set(outcome.finished()) & set(stored), of_the_shard, "stored cells run again")
         expect_equal(folder.names("a.h5.d/*"), [shards[0] + ".damaged"], "files set aside")
         expect_equal(archives.differences(folder.file("reference.h5"), folder.file("a.h5")), [],
                      "differences")
