@@ -110,8 +110,10 @@ std::string Archive::new_shard(const std::string& key) const {
 /// Removes the shards that no cell needs, and sets the damaged ones aside.
 void Archive::drop_shards() {
   for (const auto& [shard, damage] : std::exchange(shards_, {})) {
-    if (damage.empty()) files_.remove(shard);
-    if (!damage.empty()) set_aside(shard, damage);
+    if (damage.empty())
+      files_.remove(shard);
+    else
+      set_aside(shard, damage);
   }
 }
 

@@ -30,6 +30,7 @@ Secrets::Secrets(const Texts& headers, const Texts& environment) : environment_(
   }
 }
 
+/// Reads the worker's own environment: the driver may run on another node and has not these values.
 std::string Secrets::taken(const std::string& key, const std::string& variable) {
   const char* found = std::getenv(variable.c_str());
   const std::string value = found == nullptr ? "" : found;
