@@ -5,7 +5,9 @@
 #include <cmath>
 #include <fstream>
 #include <iterator>
+#include <map>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <sstream>
 
 #include "tests/server/world.hpp"
@@ -199,16 +201,19 @@ TEST_CASE("jobs are numbered in order of arrival, by integers that probes have a
   world.scripted("vllm", "--scheduling-policy priority --requests " + world.file("bodies"));
   world.set("server.request.priority", "{job.index}")
       .set("server.request.vllm_xargs.job_id", "{job.id}");
-  world.run();
-  std::map<std::string, int> numbers;
+  const sweep::Table jobs = world.run().jobs;
+  const auto& ids = jobs.values<std::string>("id");
+  REQUIRE(ids.size() == 2);
+  REQUIRE(jobs.values<double>("t_arrive_s")[0] < jobs.values<double>("t_arrive_s")[1]);
+  const std::map<std::string, int> numbers{{ids[0], 0}, {ids[1], 1}};
+  std::set<std::string> seen;
   for (const auto& body : lines_in(world.file("bodies"))) {
     REQUIRE(body.at("priority").is_number_integer());
     const std::string id = body.at("vllm_xargs").at("job_id");
-    const int number = id.starts_with("kvsweep-probe") ? 0 : static_cast<int>(numbers.size());
-    if (!id.starts_with("kvsweep-probe")) numbers.try_emplace(id, number);
+    if (!id.starts_with("kvsweep-probe")) seen.insert(id);
     CHECK(body.at("priority") == (numbers.contains(id) ? numbers.at(id) : 0));
   }
-  CHECK(numbers.size() == 2);
+  CHECK(seen.size() == 2);
 }
 
 TEST_CASE("a server is used again when its caches can be emptied, and restarted when they cannot") {
