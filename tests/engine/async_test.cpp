@@ -98,6 +98,7 @@ TEST_CASE(
   // Three prompts of two blocks of 16 tokens need a third one in the same step, and one is left.
   config.engine.kv.num_blocks = 1 + 7;
   config.engine.tier = {.kind = engine::TierKind::offload, .host_blocks = 64, .as_v0_26 = as_v0_26};
+  if (as_v0_26) config.engine.scheduler.version = engine::Version::v0_26;
   backends::LinkCopier link({50, 50, 1, false, 1000});
   EngineWorld world(config, &link);
   std::size_t most = 0;

@@ -18,9 +18,7 @@ constexpr std::string_view kPolicyKeys = "policy.";
 /// Where only some cells change, only theirs is.
 std::int64_t engine_abi(const ExperimentConfig& config) {
   const engine::TierConfig& tier = config.engine.tier;
-  const bool offloads = tier.kind == engine::TierKind::offload;
-  if (offloads && tier.as_v0_26) return tier.arc ? 8 : 7;
-  if (offloads) return 6;
+  if (tier.kind == engine::TierKind::offload) return tier.as_v0_26 ? 9 : 6;
   return config.policy.admission.max_programs > 0 ? 5 : 4;
 }
 

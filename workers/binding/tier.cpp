@@ -93,6 +93,7 @@ void bind_tier(ParamBinder& in) {
   config.engine.scheduler.preempt_by_block = preemption == "partial";
   tier.swap_if_cheaper = preemption == "adaptive";
   tier.as_v0_26 = in.text("sim.server") != "none" && in.text("engine.scheduler") != "vllm-0.33";
+  if (tier.as_v0_26) config.engine.scheduler.version = engine::Version::v0_26;
   if (tier.kind == TierKind::lmcache && tier.chunk_tokens % block_size != 0)
     in.fail("policy.chunk_tokens",
             "must be a multiple of engine.block_size (" + std::to_string(block_size) + ")");

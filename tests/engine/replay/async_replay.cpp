@@ -56,7 +56,7 @@ class AsyncReplay {
     script_.describe_tier(called, record);
     if (script_.connector != nullptr) record["deferred_free_blocks"] = late_blocks();
     script_.run_copies(called ? &queue_.back().plan : nullptr, record);
-    const bool waits = script_.newest() && scheduler_has_work();
+    const bool waits = script_.waits_for_all() && scheduler_has_work();
     const bool fills =
         called && queue_.size() == 1 && (waits || !queue_.back().plan.scheduled.empty());
     const bool takes = !fills && !queue_.empty();

@@ -33,7 +33,8 @@ std::optional<Call> call_of(std::span<char*> arguments) {
   };
   if (next_is("--scheduler")) {
     const std::string_view name = arguments[at++];
-    if (name != "v1" && name != "vllm-0.33") return std::nullopt;
+    if (name != "v1" && name != "vllm-0.26" && name != "vllm-0.33") return std::nullopt;
+    if (name == "vllm-0.26") call.version = Version::v0_26;
     if (name == "vllm-0.33") call.version = Version::v0_33;
   }
   if (next_is("--async")) {
@@ -69,7 +70,7 @@ bool equals(const Call& call) {
 int main(int argc, char** argv) {
   const auto call = call_of(std::span(argv + 1, static_cast<std::size_t>(argc > 0 ? argc - 1 : 0)));
   if (!call) {
-    std::cerr << "usage: scheduler-replay [--scheduler v1|vllm-0.33] "
+    std::cerr << "usage: scheduler-replay [--scheduler v1|vllm-0.26|vllm-0.33] "
                  "[--async [--late-abort|--eos]] [--against RECORDING.jsonl] WORKLOAD.json\n";
     return 2;
   }

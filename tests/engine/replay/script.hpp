@@ -19,6 +19,8 @@ struct Script {
   Script(const Script&) = delete;
 
   bool newest() const { return workload.scheduler.version == engine::Version::v0_33; }
+  /// Whether the engine waits for an empty batch only when nothing else is to be done.
+  bool waits_for_all() const { return workload.scheduler.version != engine::Version::may_2026; }
   bool all_arrived() const { return next_arrival_ == by_arrival_.size(); }
   /// Submits the requests that arrive up to this step, in file order; their ids.
   nlohmann::ordered_json add_arrivals(int step);

@@ -191,11 +191,12 @@ ScriptedTier read_tier(const Reader& tier) {
 /// What releases before 0.33 do not have.
 void read_newer(const Reader& config, SchedulerWorkload& workload) {
   engine::SchedulerConfig& s = workload.scheduler;
-  if (s.version == engine::Version::may_2026) {
-    for (const char* key : {"watermark", "long_prefill_token_threshold_adaptive", "tier"})
-      if (config.has(key)) config.fail_at(key, "needs --scheduler vllm-0.33", config.at(key));
-    return;
-  }
+  const auto refuse = [&](const char* key) {
+    if (config.has(key)) config.fail_at(key, "needs --scheduler vllm-0.33", config.at(key));
+  };
+  if (s.version != engine::Version::v0_33)
+    for (const char* key : {"watermark", "long_prefill_token_threshold_adaptive"}) refuse(key);
+  if (s.version == engine::Version::may_2026) return refuse("tier");
   workload.kv.partial_blocks_first = true;
   if (config.has("watermark"))
     s.watermark_blocks = static_cast<int>(config.share("watermark") * workload.kv.num_blocks);
@@ -205,6 +206,7 @@ void read_newer(const Reader& config, SchedulerWorkload& workload) {
   if (!workload.kv.prefix_caching)
     config.fail_at("tier", "needs enable_prefix_caching", config.at("tier"));
   workload.tier = read_tier(Reader(config.at("tier"), config.place("tier")));
+  workload.tier->config.as_v0_26 = s.version == engine::Version::v0_26;
 }
 
 void read_config(const Reader& config, SchedulerWorkload& workload) {
@@ -304,7 +306,7 @@ SchedulerWorkload read_scheduler_workload(const std::string& path, engine::Versi
 }  // namespace
 
 SchedulerWorkload load_scheduler_workload(const std::string& path, engine::Version version) {
-  return sweep::fitting_memory<InputError>(path,
+  return sweep::or_no_memory<InputError>(path,
                                            [&] { return read_scheduler_workload(path, version); });
 }
 

@@ -181,7 +181,9 @@ void make_async(FuzzCase& fuzz) {
   fuzz.config.async = true;
   fuzz.config.tier.as_v0_26 =
       false;  // without prefix caching requests may preempt each other for ever
-  fuzz.config.scheduler.batching = engine::Batching::v1;
+  engine::SchedulerConfig& s = fuzz.config.scheduler;
+  if (s.version == engine::Version::v0_26) s.version = engine::Version::v0_33;
+  s.batching = engine::Batching::v1;
 }
 
 void add_connector(FuzzCase& fuzz, std::uint64_t seed) {
@@ -193,6 +195,9 @@ void add_connector(FuzzCase& fuzz, std::uint64_t seed) {
   engine::TierConfig& tier = fuzz.config.tier;
   tier.kind = engine::TierKind::offload;
   tier.arc = dice.one_in(2);
+  if (!tier.as_v0_26) return;
+  fuzz.config.scheduler.version = engine::Version::v0_26;
+  fuzz.config.scheduler.watermark_blocks = 0;
 }
 
 void add_disk(FuzzCase& fuzz, std::uint64_t seed) {

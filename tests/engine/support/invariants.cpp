@@ -108,11 +108,17 @@ void Invariants::check_running(std::uint64_t step) const {
 }
 
 void Invariants::check_waiting() const {
-  for (const Request* r : all_of(scheduler_.loading()))
+  for (const Request* r : all_of(scheduler_.loading())) {
+    if (r->waits()) {
+      require(config_.version == engine::Version::v0_26 && r->blocks.empty(),
+              "what is passed over waits with what loads in vLLM 0.26 alone, and holds nothing");
+      continue;
+    }
     require((r->status == engine::RequestStatus::loading ||
              (tier_.connector() != nullptr && r->status == engine::RequestStatus::loaded)) &&
                 !r->blocks.empty(),
             "what loads has blocks to load into");
+  }
   for (const Request* r : order_.in_service_order()) {
     if (r->status == engine::RequestStatus::loaded) {
       require(!r->blocks.empty() && r->num_computed_tokens > 0, "what has been loaded is kept");

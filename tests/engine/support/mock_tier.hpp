@@ -40,7 +40,6 @@ class MockTier : public engine::NoTier, public engine::Connector {
     return done_;
   }
   bool busy() const override { return !loads_.empty(); }
-  bool preempts_busy() const override { return false; }
   bool blocking() const override { return blocking_; }
   Connector* connector() override { return blocking_ ? nullptr : this; }
   void on_scheduled(const engine::StepPlan&, engine::Nanos) override {}

@@ -43,6 +43,33 @@ class Ordered(MutableSet):
         self.items.pop(item, None)
 
     update = MutableSet.__ior__
+    difference_update = MutableSet.__isub__
+
+
+def is_v0_26():
+    import vllm
+    return vllm.__version__.startswith("0.26")
+
+
+def mend_connector():
+    """Of 0.26: it iterates over sets of blocks; and what has ended stores blocks with tokens that were never computed, from blocks
+    that may be those of others by now. We do not."""
+    from vllm.distributed.kv_transfer.kv_connector.v1.offloading import scheduler as offloading
+    offloading.set = Ordered
+    connector = offloading.OffloadingConnectorScheduler
+    if connector.__dict__.get("is_mended"):
+        return
+    connector.is_mended = True
+    offloadable = connector._calc_num_offloadable_tokens
+
+    def of_computed(self, status, tokens):
+        request = status.req
+        if request.is_finished():
+            unknown = 0 if request.status.name == "FINISHED_ABORTED" else 1
+            tokens = min(tokens, request.num_computed_tokens, request.num_tokens - unknown)
+        return offloadable(self, status, tokens)
+
+    connector._calc_num_offloadable_tokens = of_computed
 
 
 @dataclass
@@ -79,10 +106,11 @@ class Device:
 def configuration(config, asynchronous):
     """The objects that Scheduler and OffloadingConnector read."""
     import torch
-    from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec
+    from vllm.v1.kv_cache_interface import FullAttentionSpec, KVCacheConfig, KVCacheGroupSpec, KVCacheTensor
     size, blocks = config["block_size"], config["num_gpu_blocks"]
     spec = FullAttentionSpec(block_size=size, num_kv_heads=1, head_size=1, dtype=torch.float32)
-    kv = KVCacheConfig(num_blocks=blocks, kv_cache_tensors=[], kv_cache_groups=[KVCacheGroupSpec(["layer"], spec)])
+    tensors = [KVCacheTensor(size=blocks * spec.page_size_bytes, shared_by=["layer"])] if is_v0_26() else []
+    kv = KVCacheConfig(num_blocks=blocks, kv_cache_tensors=tensors, kv_cache_groups=[KVCacheGroupSpec(["layer"], spec)])
     parallel = Plain(pipeline_parallel_size=1, tensor_parallel_size=1, data_parallel_size=1, data_parallel_index=0,
                      decode_context_parallel_size=1, prefill_context_parallel_size=1, world_size=1, rank=0,
                      nnodes_within_dp=1, cp_kv_cache_interleave_size=1)
@@ -111,7 +139,7 @@ def transfer_of(config, page):
     tier = config.get("tier")
     if tier is None:
         return None
-    padded = -(-page // 4096) * 4096  # a block of the tier is at least one page of memory
+    padded = page if is_v0_26() else -(-page // 4096) * 4096  # a block of the tier is at least one page of memory
     extra = {"cpu_bytes_to_use": tier["blocks"] * padded, "eviction_policy": tier["policy"],
              "offload_prompt_only": tier.get("offload_prompt_only", True)}
     return KVTransferConfig(kv_connector="OffloadingConnector", kv_role="kv_both", engine_id="check",
@@ -140,7 +168,7 @@ def scheduler_of(config, asynchronous):
             return super()._preempt_request(request, *rest, **named)
 
     kv, settings = configuration(config, asynchronous)
-    grammar = Plain(accept_tokens=lambda request, tokens: True)
+    grammar = Plain(accept_tokens=lambda request, tokens: True, should_advance=lambda request: False)
     scheduler = Watched(settings, kv, grammar, config["block_size"])
     return scheduler, kv, settings
 
@@ -154,6 +182,8 @@ class Replay:
         from vllm.utils.hashing import sha256
         from vllm.v1.core.kv_cache_utils import get_request_block_hasher, init_none_hash
         init_none_hash(sha256)
+        if is_v0_26():
+            mend_connector()
         config = workload["config"]
         self.config, self.asynchronous = config, asynchronous
         self.scheduler, kv, settings = scheduler_of(config, asynchronous)
@@ -276,7 +306,8 @@ class Replay:
         return [request.request_id for request in requests]
 
     def waiting(self):
-        return self.names(self.scheduler.kv_holding_waiting) + self.names(self.scheduler.waiting)
+        held = "kv_holding_waiting" if hasattr(self.scheduler, "kv_holding_waiting") else "skipped_waiting"
+        return self.names(getattr(self.scheduler, held)) + self.names(self.scheduler.waiting)
 
     def free_blocks(self):
         return self.scheduler.kv_cache_manager.block_pool.get_num_free_blocks()

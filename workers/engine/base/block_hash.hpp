@@ -19,7 +19,7 @@ BlockHash root_hash(std::uint64_t salt = 0);
 
 /// Hash of the block that holds `tokens` and follows the block of hash `parent`.
 BlockHash chain_hash(const BlockHash& parent, std::span<const TokenId> tokens);
-/// The same for a block with tokens in two spans.
+/// Hash of a block with tokens in two spans.
 BlockHash chain_hash(const BlockHash& parent, std::span<const TokenId> head,
                      std::span<const TokenId> tail);
 

@@ -104,7 +104,7 @@ struct Request {
     const auto at = static_cast<std::size_t>(i);
     return at < spec.prompt.size() ? spec.prompt[at] : outputs[at - spec.prompt.size()];
   }
-  /// Of its full blocks, as far as their tokens are known.
+  /// Hashes of its full blocks, as far as their tokens are known.
   std::span<const BlockHash> block_hashes() const {
     return spec.known_hashes.empty() ? own_hashes : spec.known_hashes;
   }

@@ -20,7 +20,7 @@ struct Scarcity {
   /// second: the requests that wait for GPU memory, divided by the tokens that they want. 0 when
   /// none waits.
   double vram_price = 0;
-  /// The same for the host tier: what its least valuable content saves.
+  /// The price of the host tier: what its least valuable content saves.
   double dram_price = 0;
   int running = 0;  // running requests, which wait during any recomputation
 };
@@ -44,7 +44,7 @@ class PrefetchPolicy {
   /// The time by which the job's next turn arrives with this probability, in (0, 1), given that it
   /// has not arrived by `now`. Never earlier than `now`.
   virtual Nanos returns_by(JobId job, double probability, Nanos now) const = 0;
-  /// Of a job whose tool runs, or whose next turn has arrived and waits.
+  /// When to load for a job whose tool runs, or whose next turn has arrived and waits.
   virtual LoadTime load_time(JobId job, bool arrived) const = 0;
   /// Seconds to recompute the last `missing_tokens` tokens of a context of `context_tokens`.
   virtual double recompute_s(int context_tokens, int missing_tokens) const = 0;

@@ -12,7 +12,7 @@ enum class Batching : std::uint8_t {
 };
 
 /// The release of vLLM whose decisions V1 makes.
-enum class Version : std::uint8_t { may_2026, v0_33 };
+enum class Version : std::uint8_t { may_2026, v0_26, v0_33 };
 
 struct SchedulerConfig {
   int max_num_batched_tokens = 2048;  // token budget of a step

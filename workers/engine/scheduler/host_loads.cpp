@@ -7,15 +7,20 @@
 
 namespace engine {
 StopReason SchedulerState::await_copy(Request& request, Nanos now) {
-  order.remove(request);
+  set_aside(request);
   request.status = RequestStatus::loading;
   request.time.queue += now - request.last_seen;
   request.last_seen = now;
+  return StopReason::none;
+}
+
+void SchedulerState::set_aside(Request& request) {
+  if (LoadingList::contains(request)) return;
+  order.remove(request);
   Request* before = loading.back();
   while (before != nullptr && order.overtakes(request, *before))
     before = LoadingList::prev(*before);
   loading.insert_behind(before, request);
-  return StopReason::none;
 }
 
 void SchedulerState::on_loaded(std::span<const LoadedKv> loads, Nanos now) {
@@ -42,7 +47,7 @@ void SchedulerState::take_up(Request& request) {
                       request.num_computed_tokens - request.prefix_hit_tokens);
 }
 
-/// Returns a request with loaded KV to the queue without it, behind the head.
+/// Returns a request whose KV did not arrive to the queue, behind the head, without any.
 void SchedulerState::return_to_queue(Request& request) {
   Request* head = order.front();
   leave_queue(request);

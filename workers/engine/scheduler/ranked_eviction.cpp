@@ -17,7 +17,7 @@ void RankedEviction::on_registered(const Request& request, int i) {
 }
 
 void RankedEviction::on_hit(const Request& request, int i) {
-  // Of blocks with equal content another one may have been evicted since.
+  // Another block with equal content may have been evicted since.
   continue_from(request, i);
   rule_->on_hit(request, i);
 }

@@ -73,7 +73,7 @@ void Scheduler::schedule(StepPlan& plan, Nanos now) {
 int Scheduler::prefill_threshold() const {
   const SchedulerConfig& config = state_.config;
   const int threshold = config.long_prefill_token_threshold;
-  if (threshold == 0 || config.version == Version::may_2026) return threshold;
+  if (threshold == 0 || config.version != Version::v0_33) return threshold;
   const auto requests =
       static_cast<int>(state_.running.size() + state_.loading.size()) + state_.order.size();
   if (requests <= 1) return 0;

@@ -5,7 +5,7 @@
 namespace engine {
 
 void SchedulerState::leave_queue(Request& request) {
-  if (request.status == RequestStatus::loaded) return loading.remove(request);
+  if (LoadingList::contains(request)) return loading.remove(request);
   if (RunningList::contains(request)) suspended.remove(request);
   order.remove(request);
 }
@@ -21,8 +21,6 @@ void SchedulerState::abort(Request& request, Nanos now) {
   if (eviction != nullptr) eviction->on_aborted(request);
   if (request.status == RequestStatus::running) {
     running.remove(request);
-  } else if (request.status == RequestStatus::loading) {
-    loading.remove(request);
   } else {
     leave_queue(request);
   }

@@ -34,7 +34,7 @@ struct SchedulerState {
   EvictionOrder* eviction = nullptr;  // null: the block released first
   RunningList running{};              // in order of admission
   RunningList suspended{};  // preempted requests that still hold blocks, in order of preemption
-  LoadingList loading{};    // with a load, until they are admitted
+  LoadingList loading{};    // with a load, until they are admitted; 0.26: also those passed over
 
   // With a connector: steps that compute, and blocks that they may write although freed by then.
   struct LateRelease {
@@ -72,7 +72,7 @@ struct SchedulerState {
   void withdraw(Request& request, StepPlan& plan);
 
   // Each frees blocks that nothing computes with, and returns false when there are none.
-  /// Of a load ahead of its turn.
+  /// Blocks of a load ahead of its turn.
   bool release_prefetched(KvReason pressure, Nanos now);
   /// The last block of the request other than `spared` that was preempted first. Offloads it, or
   /// evicts it where the host has no space.
@@ -81,6 +81,8 @@ struct SchedulerState {
   // Loads from the host.
   /// Makes the request wait in `loading`, outside the queue.
   StopReason await_copy(Request& request, Nanos now);
+  /// Moves the request from the queue to `loading`, by its order.
+  void set_aside(Request& request);
   /// Registers the loaded KV of a request that is considered for the first time since it arrived.
   void take_up(Request& request);
   /// Notes what has arrived. Requests whose KV did not arrive return to the queue.

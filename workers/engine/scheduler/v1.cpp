@@ -62,10 +62,10 @@ bool V1Batching::grow(Request& request, int num_tokens, Step& step, Request*& af
       continue;
     }
     Request& victim = state_.order.choose_victim(state_.running);
-    if (state_.fenced(victim) && !state_.tier.connector()->preempts_busy()) return false;
+    if (state_.fenced(victim) && state_.config.version != Version::v0_26) return false;
     step.out_of_blocks = true;
     const bool itself = &victim == &request;
-    if (itself && state_.config.version != Version::may_2026) after = RunningList::next(request);
+    if (itself && state_.config.version == Version::v0_33) after = RunningList::next(request);
     state_.preempt(victim, step);
     if (itself) return false;
   }
@@ -86,19 +86,40 @@ void V1Batching::admit_waiting(Step& step) {
   bool goes_on = state_.tier.connector() == nullptr || admit_holders(step);
   while (goes_on && state_.order.front() != nullptr) goes_on = admit_head(step);
   for (Request* const request : std::views::reverse(step.plan.deferred)) {
-    state_.order.put_back(*request);
+    if (!LoadingList::contains(*request)) state_.order.put_back(*request);
     deferred_.emplace_back(request, request->id);
   }
   if (goes_on && state_.order.held_back() > 0) step.plan.stop = StopReason::active_programs;
 }
 
-/// Admits requests with loaded KV, in their order, past those that still load.
+/// Whether something runs, loads, or waits for the steps in flight to free its blocks.
+bool V1Batching::blocks_come_free() const {
+  for (const Request* r = state_.loading.front(); r != nullptr; r = LoadingList::next(*r))
+    if (r->status == RequestStatus::loading) return true;
+  return !state_.running.empty() || !state_.late.empty();
+}
+
+/// Admits requests with loaded KV, and in vLLM 0.26 those that were passed over, in their order,
+/// past those that still load. There the head of the queue may precede them. Where the first needs
+/// blocks of the others and nothing else frees any, vLLM 0.26 waits for ever; here it is skipped.
 bool V1Batching::admit_holders(Step& step) {
+  const bool one_queue = state_.config.version == Version::v0_26;
+  const auto head_overtakes = [&](const Request& request) {
+    const Request* head = state_.order.front();
+    return one_queue && head != nullptr && state_.order.overtakes(*head, request);
+  };
   Request* after = nullptr;
   for (Request* request = state_.loading.front(); request != nullptr; request = after) {
+    bool goes_on = true;
+    while (goes_on && head_overtakes(*request)) goes_on = admit_head(step);
+    if (!goes_on && blocks_come_free()) return false;
     after = LoadingList::next(*request);
-    while (request->status == RequestStatus::loaded)
-      if (!admit_next(*request, step)) return false;
+    const std::size_t passed = step.plan.deferred.size();
+    goes_on = true;
+    while (goes_on && LoadingList::contains(*request) &&
+           request->status != RequestStatus::loading && step.plan.deferred.size() == passed)
+      goes_on = admit_next(*request, step);
+    if (!goes_on && (!one_queue || blocks_come_free())) return false;
   }
   return true;
 }
@@ -131,12 +152,7 @@ StopReason V1Batching::try_admit(Request& request, Step& step) {
   const auto gpu_blocks = static_cast<int>(request.blocks.size() + hits.size());
   const int on_gpu = holds_blocks ? request.num_computed_tokens : gpu_blocks * kv.block_size();
   const HostHit host = may_load ? state_.tier.find(request, on_gpu) : HostHit{};
-  if (host.ask_again) {
-    state_.order.remove(request);
-    request.time.queue += step.now - std::exchange(request.last_seen, step.now);
-    step.plan.deferred.push_back(&request);
-    return StopReason::none;
-  }
+  if (host.ask_again) return pass_over(request, step);
   if (host.tokens > 0 && !state_.tier.blocking())
     return start_load(request, hits, host.tokens, step.now);
 
@@ -152,6 +168,18 @@ StopReason V1Batching::try_admit(Request& request, Step& step) {
   kv.extend(request, reserved.allocated);
   if (host.tokens > 0) state_.tier.load(request, gpu_blocks, kv.blocks_for(known) - gpu_blocks);
   admit(request, step, num_tokens);
+  return StopReason::none;
+}
+
+/// Takes the request out of the queue until the next step. vLLM 0.26 keeps it there with those that
+/// load, in front of the queue.
+StopReason V1Batching::pass_over(Request& request, Step& step) {
+  if (state_.config.version == Version::v0_26)
+    state_.set_aside(request);
+  else
+    state_.order.remove(request);
+  request.time.queue += step.now - std::exchange(request.last_seen, step.now);
+  step.plan.deferred.push_back(&request);
   return StopReason::none;
 }
 
@@ -195,7 +223,7 @@ void V1Batching::admit(Request& request, Step& step, int num_tokens) {
 }
 
 Reservation V1Batching::reserve(const Request& request) const {
-  const int left_free = state_.config.version == Version::may_2026 ? 0 : watermark();
+  const int left_free = state_.config.version == Version::v0_33 ? watermark() : 0;
   if (!state_.config.reserve_full_sequence) return {.free_blocks = left_free};
   return {.must_fit = whole_sequence(request), .free_blocks = left_free};
 }
@@ -215,7 +243,8 @@ int V1Batching::promised_blocks() const {
   };
   for (const Request* r = state_.running.front(); r != nullptr; r = RunningList::next(*r))
     if (r->prefilling) add(*r);
-  for (const Request* r = state_.loading.front(); r != nullptr; r = LoadingList::next(*r)) add(*r);
+  for (const Request* r = state_.loading.front(); r != nullptr; r = LoadingList::next(*r))
+    if (!r->waits()) add(*r);
   return blocks;
 }
 

@@ -63,7 +63,9 @@ class V1Batching {
   int watermark() const;
   int promised_blocks() const;
   bool admit_next(Request& request, Step& step);
+  bool blocks_come_free() const;
   bool admit_holders(Step& step);
+  StopReason pass_over(Request& request, Step& step);
   StopReason try_admit(Request& request, Step& step);
   StopReason start_load(Request& request, std::span<const BlockId> hits, int tokens, Nanos now);
   void admit(Request& request, Step& step, int num_tokens);

@@ -51,8 +51,6 @@ class Connector {
   virtual void observe(Nanos now) = 0;
   /// Makes known what the oldest step observed; the loads among it. Valid until the next call.
   virtual std::span<const LoadedKv> make_known() = 0;
-  /// Whether requests of a step in flight are preempted, which frees blocks a step later (0.26).
-  virtual bool preempts_busy() const = 0;
 
   // Loads ahead of their turns.
   /// When the tier must be called even if nothing else happens.

@@ -34,7 +34,7 @@ struct TierConfig {
   StoreMode store_mode = StoreMode::prompt;
   PrefetchPolicy* prefetch = nullptr;  // borrowed; null: KV is loaded on demand only
   bool tail_store = true;              // also store what a turn has not stored when it ends
-  bool as_v0_26 = false;               // uses by look-ups and stores; preempts busy requests
+  bool as_v0_26 = false;               // uses by look-ups and stores; no block is offered twice
   int store_threshold = 0;             // a block is stored when it is offered so often
   BlockDisk* disk = nullptr;           // borrowed; behind host memory
   std::int64_t disk_blocks = 0;        // size of the disk

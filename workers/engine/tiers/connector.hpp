@@ -43,7 +43,6 @@ class ConnectorTier final : public HostTier, public Connector {
   std::span<const LoadedKv> poll(Nanos now) override;
 
   bool busy() const override;
-  bool preempts_busy() const override { return config_.as_v0_26; }
   void wait(Clock& clock, Nanos until) override;
   Connector* connector() override { return this; }
   Nanos wakeup() const override { return prefetcher_ ? prefetcher_->wakeup() : Nanos::max(); }
@@ -55,7 +54,7 @@ class ConnectorTier final : public HostTier, public Connector {
   HostUsage usage() const override { return {host_.num_used(), host_.num_slots()}; }
 
   struct Job;
-  // Of the step scheduled last, and for checks.
+  // The step scheduled last, for checks.
   std::uint64_t last_step() const { return step_ - 1; }
   const std::deque<std::unique_ptr<Job>>& jobs() const { return jobs_; }
   std::span<const RequestId> failed_stores() const { return failed_stores_; }

@@ -28,15 +28,15 @@ bool DiskTier::read_back(std::span<const ContentId> contents, int first, const T
   return true;
 }
 
-/// Those of the host's last victims that the disk lacked.
+/// The host's last victims that the disk lacked.
 std::vector<DiskCopy> DiskTier::take_evicted(const TurnRef& by) {
   std::vector<DiskCopy> copies;
-  for (const HostStore::Evicted& lost : host_.evicted()) {
-    if (store_.use(lost.content)) continue;
-    if (const auto left = store_.insert(lost.content, lost.owner))
-      events_.add(KvEventKind::evict_disk, KvReason::capacity, *left, by, 1);
-    events_.add(KvEventKind::disk_store, KvReason::before_eviction, lost.owner, by, 1);
-    copies.push_back({lost.slot, lost.content});
+  for (const HostStore::Evicted& victim : host_.evicted()) {
+    if (store_.use(victim.content)) continue;
+    if (const auto gone = store_.insert(victim.content, victim.owner))
+      events_.add(KvEventKind::evict_disk, KvReason::capacity, *gone, by, 1);
+    events_.add(KvEventKind::disk_store, KvReason::before_eviction, victim.owner, by, 1);
+    copies.push_back({victim.slot, victim.content});
   }
   return copies;
 }
@@ -54,8 +54,8 @@ void DiskTier::begin(Nanos now) {
   for (; num_begun_ < reads_.size(); ++num_begun_) begin(reads_[num_begun_], now);
 }
 
-/// A content may have left the disk for the victims of this or of a later read. Its slot is free
-/// when the disk has what was in it.
+/// Victims of this or of a later read may have displaced a content. A slot is free once the disk
+/// has what was in it.
 void DiskTier::begin(Read& read, Nanos now) {
   Nanos from = write(read.evicted, now);
   std::erase_if(read.copies, [&](const DiskCopy& copy) {

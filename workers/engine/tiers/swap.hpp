@@ -32,7 +32,7 @@ class SwapRates : public ComputeRates {
 /// swap_partially its first blocks are swapped out as far as there is space. A request suspended
 /// block by block has its last blocks here and its first ones on the GPU.
 ///
-/// The same space keeps finished turns while their tools run, when the retention policy asks for
+/// The space also keeps finished turns while their tools run, when the retention policy asks for
 /// it. The job's next turn hits them as far as its tokens are the same, and then they are dropped.
 class SwapTier final : public HostTier, public SwapSpace {
  public:
