@@ -142,8 +142,9 @@ int append_kv_records(const HeadShape& shape) {
 
 void append_kv(const AppendKv& op, cudaStream_t stream) {
   require(op.shape.head_dim == 64 || op.shape.head_dim == 128,
-          "append_kv: head_dim is neither 64 nor 128");
-  require(op.kv.arena == nullptr || op.kv.layout.block_size > 0, "append_kv: no block size");
+          "append_kv: head_dim is neither 64 nor 128", op.shape.head_dim);
+  require(op.kv.arena == nullptr || op.kv.layout.block_size > 0, "append_kv: block_size is below 1",
+          op.kv.layout.block_size);
   if (op.tokens == 0) return;
   AppendKv with_slots = op;
   if (op.kv.arena == nullptr) with_slots.kv.layout.block_size = 1;

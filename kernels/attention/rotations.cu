@@ -29,7 +29,7 @@ __global__ void rotations_kernel(Rotations op) {
 }  // namespace
 
 void compute_rotations(const Rotations& op, cudaStream_t stream) {
-  require(op.pairs <= 64, "compute_rotations: more than 64 pairs of dimensions");
+  require(op.pairs <= 64, "compute_rotations: more than 64 pairs of dimensions", op.pairs);
   if (op.tokens == 0 || op.pairs == 0) return;
   const Grid grid = {static_cast<unsigned>(op.tokens), static_cast<unsigned>(op.pairs)};
   launch_overlapping("compute_rotations", rotations_kernel, grid, stream, op);

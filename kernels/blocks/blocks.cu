@@ -37,7 +37,8 @@ __global__ void checksum_blocks_kernel(const void* arena, std::int64_t block_byt
 
 void poison_blocks(void* arena, std::int64_t block_bytes, const std::int32_t* blocks, int count,
                    cudaStream_t stream) {
-  require(block_bytes % 16 == 0, "poison_blocks: blocks are not multiples of 16 bytes");
+  require(block_bytes % 16 == 0, "poison_blocks: bytes of a block are not a multiple of 16",
+          block_bytes);
   if (count == 0) return;
   launch("poison_blocks", poison_blocks_kernel, {static_cast<unsigned>(count), kThreads}, stream,
          arena, block_bytes, blocks);
@@ -45,7 +46,8 @@ void poison_blocks(void* arena, std::int64_t block_bytes, const std::int32_t* bl
 
 void checksum_blocks(const void* arena, std::int64_t block_bytes, const std::int32_t* blocks,
                      int count, std::uint64_t* sums, cudaStream_t stream) {
-  require(block_bytes % 16 == 0, "checksum_blocks: blocks are not multiples of 16 bytes");
+  require(block_bytes % 16 == 0, "checksum_blocks: bytes of a block are not a multiple of 16",
+          block_bytes);
   if (count == 0) return;
   launch("checksum_blocks", checksum_blocks_kernel, {static_cast<unsigned>(count), kThreads},
          stream, arena, block_bytes, blocks, sums);

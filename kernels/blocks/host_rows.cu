@@ -26,7 +26,7 @@ __global__ void fetch_host_rows_kernel(const __grid_constant__ Parts parts) {
 }  // namespace
 
 void fetch_host_rows(const HostRows* parts, int count, cudaStream_t stream) {
-  require(count <= kMostHostRows, "fetch_host_rows: too many matrices");
+  require(count <= kMostHostRows, "fetch_host_rows: too many matrices", count);
   Parts all;
   std::int64_t most = 0;
   for (int i = 0; i < count; ++i) {

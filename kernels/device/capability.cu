@@ -27,7 +27,7 @@ bool has_wgmma() {
 #endif
 }
 
-bool can_overlap() {
+bool has_dependent_launch() {
   static const bool known = attribute(cudaDevAttrComputeCapabilityMajor) >= 9;
   return known;
 }

@@ -8,10 +8,10 @@ namespace kernels::gpu {
 /// runs them.
 bool has_wgmma();
 /// Whether the device supports programmatic dependent launch (compute capability 9.0).
-bool can_overlap();
+bool has_dependent_launch();
 int multiprocessors();
-/// The smallest of `tiles`, in ascending order, with which n outputs are at most one CTA per
-/// multiprocessor, or else the last.
+/// The smallest of `tiles`, in ascending order, with which n outputs need at most one CTA per
+/// multiprocessor, else the last.
 int one_wave_tile(std::initializer_list<int> tiles, int n);
 /// Most bytes of shared memory that a CTA may have.
 int most_shared_bytes();

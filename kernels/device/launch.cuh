@@ -3,7 +3,9 @@
 #include <cuda_fp16.h>
 #include <cuda_fp8.h>
 
+#include <cstdint>
 #include <stdexcept>
+#include <string>
 
 #include "kernels/device/capability.hpp"
 #include "kernels/device/types.hpp"
@@ -49,6 +51,10 @@ void with_any_type(Type type, const Call& call) {
 
 inline void require(bool holds, const char* what) {
   if (!holds) throw std::invalid_argument(what);
+}
+/// Requires it of one value, which the message names as `found`.
+inline void require(bool holds, const char* what, std::int64_t found) {
+  if (!holds) throw std::invalid_argument(what + (": found " + std::to_string(found)));
 }
 
 struct Grid {
@@ -98,7 +104,7 @@ void enqueue(Order order, const char* name, void (*kernel)(Parameters...), const
   cudaLaunchAttribute overlap = {};
   overlap.id = cudaLaunchAttributeProgrammaticStreamSerialization;
   overlap.val.programmaticStreamSerializationAllowed = 1;
-  if (order == Order::overlaps && can_overlap()) {
+  if (order == Order::overlaps && has_dependent_launch()) {
     config.attrs = &overlap;
     config.numAttrs = 1;
   }

@@ -45,14 +45,14 @@ __device__ inline void load_matrices(std::uint32_t (&out)[4], std::uint32_t addr
                : "r"(address)
                : "memory");
 }
-/// The same of two matrices; lanes from 16 on may give any address.
+/// Loads two matrices; lanes from 16 on may give any address.
 __device__ inline void load_matrices(std::uint32_t (&out)[2], std::uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.shared.b16 {%0, %1}, [%2];\n"
                : "=r"(out[0]), "=r"(out[1])
                : "r"(address)
                : "memory");
 }
-/// The same with each matrix transposed.
+/// Loads two matrices, each transposed.
 __device__ inline void load_transposed(std::uint32_t (&out)[2], std::uint32_t address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];\n"
                : "=r"(out[0]), "=r"(out[1])

@@ -156,7 +156,7 @@ __device__ inline float warp_sum(float x) {
   for (int lanes = 16; lanes > 0; lanes /= 2) x += __shfl_xor_sync(kAllLanes, x, lanes);
   return x;
 }
-/// The same over the four lanes that hold a row of a product's sums.
+/// Sum over the four lanes that hold a row of a product's sums.
 __device__ inline float quad_sum(float x) {
   x += __shfl_xor_sync(kAllLanes, x, 1);
   return x + __shfl_xor_sync(kAllLanes, x, 2);

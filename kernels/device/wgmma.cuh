@@ -41,7 +41,7 @@ __device__ inline std::uint64_t matrix_at(std::uint32_t address, int panel_bytes
   return (address & 0x3ffffu) >> 4 | static_cast<std::uint64_t>(panel_bytes >> 4) << 16 |
          static_cast<std::uint64_t>(eight_rows_bytes >> 4) << 32 | std::uint64_t{1} << 62;
 }
-/// The same matrix at an address `bytes` bytes higher.
+/// Descriptor of the matrix at an address `bytes` bytes higher.
 __device__ constexpr std::uint64_t further(std::uint64_t matrix, int bytes) {
   return matrix + static_cast<std::uint64_t>(bytes >> 4);
 }

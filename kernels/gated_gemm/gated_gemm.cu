@@ -34,9 +34,10 @@ bool prefers_gated_gemm(int rows, int n, int k) {
 }
 
 void gated_gemm(const GatedGemm& op, cudaStream_t stream) {
-  require(op.n % 8 == 0 && op.k % 8 == 0, "gated_gemm: n or k is not a multiple of 8");
+  require(op.n % 8 == 0, "gated_gemm: n is not a multiple of 8", op.n);
+  require(op.k % 8 == 0, "gated_gemm: k is not a multiple of 8", op.k);
   require(has_wgmma(), "gated_gemm: needs compute capability 9.0");
-  require(op.x_rows >= op.rows, "gated_gemm: x has fewer rows than y");
+  require(op.x_rows >= op.rows, "gated_gemm: x has fewer rows than y", op.x_rows);
   require(!op.before.squares || (op.type == Type::bf16 && op.rows <= kFusedNormRows &&
                                  fused_norm_parts(op.k) <= multiprocessors()),
           "gated_gemm: a norm of f16, or of too many rows or columns");

@@ -46,7 +46,7 @@ Grid grid_of(int tokens, int width) {
 }  // namespace
 
 void swiglu(const SwiGlu& op, cudaStream_t stream) {
-  require(op.width % 8 == 0, "swiglu: width is not a multiple of 8");
+  require(op.width % 8 == 0, "swiglu: width is not a multiple of 8", op.width);
   if (op.tokens == 0) return;
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;
@@ -55,7 +55,7 @@ void swiglu(const SwiGlu& op, cudaStream_t stream) {
 }
 
 void bias_relu(const BiasRelu& op, cudaStream_t stream) {
-  require(op.width % 8 == 0, "bias_relu: width is not a multiple of 8");
+  require(op.width % 8 == 0, "bias_relu: width is not a multiple of 8", op.width);
   if (op.tokens == 0) return;
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -95,8 +95,9 @@ std::size_t argmax_workspace_bytes(int rows) {
 }
 
 void argmax(const Argmax& op, cudaStream_t stream) {
-  require(op.stride >= op.vocab && op.stride % 8 == 0, "argmax: stride is not a multiple of 8");
-  require(op.vocab > 0, "argmax: no vocabulary");
+  require(op.stride >= op.vocab && op.stride % 8 == 0,
+          "argmax: stride is below vocab or not a multiple of 8", op.stride);
+  require(op.vocab > 0, "argmax: vocab is below 1", op.vocab);
   if (op.rows == 0) return;
   const dim3 blocks(static_cast<unsigned>(divide_up(op.vocab, kPiece)),
                     static_cast<unsigned>(op.rows));

@@ -30,7 +30,7 @@ __global__ void embed_kernel(Embed op) {
 }  // namespace
 
 void embed(const Embed& op, cudaStream_t stream) {
-  require(op.hidden % 8 == 0, "embed: hidden is not a multiple of 8");
+  require(op.hidden % 8 == 0, "embed: hidden is not a multiple of 8", op.hidden);
   if (op.tokens == 0) return;
   const unsigned threads = static_cast<unsigned>(op.hidden >= 2048 ? 256 : 64);
   with_16_bit(op.type, [&](auto tag) {

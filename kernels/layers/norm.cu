@@ -99,8 +99,8 @@ void launch_pieces(const AddNorm& op, cudaStream_t stream) {
 }  // namespace
 
 void add_norm(const AddNorm& op, cudaStream_t stream) {
-  require(op.hidden % 8 == 0, "add_norm: hidden is not a multiple of 8");
-  require(op.hidden > 0 && op.hidden <= 32768, "add_norm: hidden is not in [8, 32768]");
+  require(op.hidden > 0 && op.hidden <= 32768 && op.hidden % 8 == 0,
+          "add_norm: hidden is not a multiple of 8 in [8, 32768]", op.hidden);
   if (op.rows == 0) return;
   with_16_bit(op.type, [&](auto tag) {
     using T = typename decltype(tag)::type;

@@ -142,7 +142,7 @@ class WarpSegment {
     end();
     write_header();
   }
-  /// The same in two parts, so that the header does not delay what follows the last access.
+  /// Ends a record in two parts, so that the header does not delay what follows the last access.
   __device__ void end() {
     __syncwarp();  // no earlier access of any lane ends after it
     end_clock_ = clock_ticks();

@@ -75,7 +75,7 @@ struct KernelRange {
   std::span<const int> groups = {};                     // query heads that share keys; empty: any
 };
 
-/// Those of the kernels of kernels/, which this program may have been built without.
+/// What the kernels of kernels/ support, which this program may have been built without.
 KernelRange cuda_kernels();
 
 /// Why the kernels do not support the block size or the model's heads; empty: they do.

@@ -315,11 +315,11 @@ void launch(const DecodeAttention& op, const Log& log, cudaStream_t stream) {
 void decode_attention(const DecodeAttention& op, cudaStream_t stream) {
   const int size = op.kv.layout.block_size;
   require(size > 0 && size % 8 == 0 && size <= 1024,
-          "decode_attention: block_size is not a multiple of 8 up to 1024");
+          "decode_attention: block_size is not a multiple of 8 up to 1024", size);
   require(op.shape.group() <= decode::kMaxGroup,
-          "decode_attention: more than 8 query heads share a key head");
+          "decode_attention: more than 8 query heads share a key head", op.shape.group());
   require(op.shape.head_dim == 64 || op.shape.head_dim == 128,
-          "decode_attention: head_dim is neither 64 nor 128");
+          "decode_attention: head_dim is neither 64 nor 128", op.shape.head_dim);
   require(!op.log || !op.rotations, "decode_attention: append_kv() logs what is appended");
   require(op.rotations || !(op.bias || op.query_norm || op.key_norm),
           "decode_attention: biases or norms, but nothing to rotate by");

@@ -214,13 +214,13 @@ void launch(const PrefillAttention& op, const Log& log, cudaStream_t stream) {
 void prefill_attention(const PrefillAttention& op, cudaStream_t stream) {
   const int size = op.kv.layout.block_size;
   require(op.source == KvSource::contiguous || (size > 0 && size % 8 == 0 && size <= 1024),
-          "prefill_attention: block_size is not a multiple of 8 up to 1024");
+          "prefill_attention: block_size is not a multiple of 8 up to 1024", size);
   require(op.source == KvSource::paged || !op.kv.e4m3,
           "prefill_attention: rows of the projection are not e4m3");
-  require(op.tiles <= 65535, "prefill_attention: more than 65535 tiles");
-  require(op.tiles == 0 || op.tokens > 0, "prefill_attention: tiles of no tokens");
+  require(op.tiles <= 65535, "prefill_attention: more than 65535 tiles", op.tiles);
+  require(op.tiles == 0 || op.tokens > 0, "prefill_attention: tiles of no tokens", op.tiles);
   require(op.shape.head_dim == 64 || op.shape.head_dim == 128,
-          "prefill_attention: head_dim is neither 64 nor 128");
+          "prefill_attention: head_dim is neither 64 nor 128", op.shape.head_dim);
   prefill::TileRows(op.shape.group());  // throws for groups that tiles do not support
   if (op.tiles == 0) return;
   if (has_wgmma() && !op.portable) return prefill_attention_wgmma(op, stream);

@@ -91,7 +91,7 @@ inline CUtensorMap arena_map(const PrefillAttention& op, std::uint32_t box_keys)
                         {kPanel, 8, static_cast<std::uint32_t>(panels), box_keys / 8}});
 }
 
-/// The same of one byte a number, whose rows are not swizzled.
+/// A map of an arena with one byte a number, whose rows are not swizzled.
 inline CUtensorMap arena_bytes_map(const PrefillAttention& op, std::uint32_t box_keys) {
   const auto head = static_cast<std::uint64_t>(op.shape.head_dim);
   return tensor_map<3>({op.type,

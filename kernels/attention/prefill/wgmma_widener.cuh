@@ -57,7 +57,7 @@ struct Widener {
     meet(kBarrier, 32 * kWarps);
     if (threadIdx.x == 32 * kFirstWarp) arrive(ring.full);
   }
-  /// Of this lane's piece `i`, from the first of eight rows on.
+  /// First byte of this lane's piece `i`, counted from the first of eight rows.
   __device__ static int byte_of(int i) { return 8 * (32 * i + static_cast<int>(threadIdx.x) % 32); }
 };
 

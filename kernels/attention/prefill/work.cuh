@@ -26,7 +26,7 @@ struct TileRows {
   /// Rows of a half that have a token.
   __host__ __device__ int half_rows() const { return half_tokens * group; }
   __device__ bool has_token(int row) const { return row % kHalfRows < half_rows(); }
-  /// Of a row that has one: the token, from the tile's first one on, and the head in the group.
+  /// Token of a row that has one, counted from the tile's first; below, its head in the group.
   __device__ int token(int row) const {
     return row / kHalfRows * half_tokens + (row % kHalfRows * reciprocal >> 16);
   }

@@ -18,6 +18,7 @@ class Captured {
       throw;
     }
     check(cudaStreamEndCapture(stream_, &graph));
+    check(cudaGraphGetNodes(graph, nullptr, &nodes_));
     check(cudaGraphInstantiate(&executable_, graph, 0));
     check(cudaGraphDestroy(graph));
   }
@@ -27,11 +28,14 @@ class Captured {
     cudaGraphExecDestroy(executable_);
     cudaStreamDestroy(stream_);
   }
+  /// Kernels, copies and others that were enqueued.
+  std::size_t nodes() const { return nodes_; }
   void replay() { check(cudaGraphLaunch(executable_, stream_)); }
 
  private:
   cudaStream_t stream_ = nullptr;
   cudaGraphExec_t executable_ = nullptr;
+  std::size_t nodes_ = 0;
 };
 
 }  // namespace gpu_test

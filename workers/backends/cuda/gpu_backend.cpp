@@ -120,8 +120,8 @@ int GpuBackend::padded_rows(int decodes) const {
   return std::min(rows, options_.max_seqs);
 }
 
-/// Launches the first step of a size kernel by kernel, which loads the kernels; captures a graph at
-/// the next one.
+/// Launches a size's first step kernel by kernel, which loads the kernels, and captures a graph for
+/// the next ones.
 void GpuBackend::run_decodes(int rows, const StepArrays& step) {
   const std::pair<int, bool> size = {rows, logged_};
   if (const auto known = graphs_.find(size); known != graphs_.end())

@@ -54,7 +54,7 @@ class GpuBackend final : public engine::Backend {
   /// At most one step may be in flight. Of the tokens, those that it samples are taken on the
   /// device.
   void launch(const engine::StepPlan& plan) override;
-  /// Of a step that is not finite, the layer is not known: blocks may have been written since.
+  /// Does not name the layer of a step that is not finite: blocks may have been written since.
   engine::StepResult wait() override;
   void on_phase(engine::StepPhase phase, std::uint64_t step) override;
 

@@ -39,7 +39,7 @@ struct MeasuredFit {
   double token_us = 0;
   double kv_token_ns = 0;
   double pair_ps = 0;
-  // Of a server alone. A turn waits so long between client and scheduler (HTTP, tokenizer); with a
+  // A server's alone. A turn waits so long between client and scheduler (HTTP, tokenizer); with a
   // host tier a step takes so much longer, and so much for each block whose load began before it.
   double request_ms = 0;
   double tier_step_us = 0;

@@ -51,7 +51,7 @@ class StepUpload {
   /// this copy before the call after that. The step must be within the limits (check_step).
   const StepArrays& upload(const StepBatch& batch, const engine::StepPlan& plan,
                            const Stream& stream);
-  /// The same for a step that decodes one token of each sequence, padded to `rows` sequences. For a
+  /// Uploads a step that decodes one token of each sequence, padded to `rows` sequences. For a
   /// given `rows`, arrays are always at the same addresses and tables have the same width, so
   /// launches on them can be repeated. Padding is marked by -1, as the kernels expect.
   const StepArrays& upload_decodes(const StepBatch& batch, int rows, const Stream& stream);
