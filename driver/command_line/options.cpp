@@ -66,7 +66,7 @@ void print_help(std::span<const Subcommand> commands, std::ostream& out) {
 }
 
 void print_version(std::ostream& out) {
-  out << "kvsweep " << kVersion << " (" << kCommit << ")\n"
+  out << "kvsweep " << kProgram << "\n"
       << kCompiler << "; " << kMpiVersion << "; HDF5 " << kHdf5Version << "; Boost "
       << kBoostVersion << "; CUDA " << kCudaVersion << "; archives packed by " << kDeflate << '\n';
 }

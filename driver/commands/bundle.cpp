@@ -36,8 +36,6 @@ struct Manifest {
 
 constexpr const char* kManifestFile = "manifest.toml";
 
-std::string this_version() { return std::string(kVersion) + " (" + kCommit + ')'; }
-
 /// The regular files below a folder but its manifest, sorted, with '/' between folders.
 std::map<std::string, std::string> files_of(const fs::path& bundle) {
   std::map<std::string, std::string> files;
@@ -143,7 +141,7 @@ void fill(const std::vector<std::string>& archives, const fs::path& sweeps,
       fs::copy(sweeps / folder, bundle / "sweeps" / folder, fs::copy_options::recursive);
   write(bundle / "expected/claims.csv", claims_of(bundle));
   write(bundle / "README.md", kReadme);
-  write(bundle / kManifestFile, to_toml({this_version(), files_of(bundle)}));
+  write(bundle / kManifestFile, to_toml({kProgram, files_of(bundle)}));
 }
 
 // verify
@@ -320,8 +318,8 @@ int verify(const Options& options) {
   const fs::path bundle = options.arguments.front();
   const Manifest manifest = read_manifest(bundle);
   Findings findings;
-  if (manifest.program != this_version())
-    findings.note("program", "packed by " + manifest.program + ", verified by " + this_version() +
+  if (manifest.program != kProgram)
+    findings.note("program", "packed by " + manifest.program + ", verified by " + kProgram +
                                  ": cells whose engine has changed since may differ");
   check_files(bundle, manifest, findings);
   if (!findings.damaged) check_archives(bundle, findings);

@@ -30,7 +30,7 @@ std::optional<fs::path> beside_program(const char* name, const char* built, cons
 }
 
 std::string json_of(const analysis::Report& report) {
-  return analysis::report_json(report, std::string(kVersion) + " (" + kCommit + ')');
+  return analysis::report_json(report, kProgram);
 }
 
 void write_page(const analysis::Report& report, const fs::path& page, std::ostream& out) {

@@ -39,7 +39,7 @@ std::vector<sweep::Note> provenance_of(const Options& options) {
           {"command", options.command_line, true},
           {"host", host.name, true},
           {"slurm_job", options.slurm_job, true},
-          {"kvsweep", std::string(kVersion) + " (" + kCommit + ')', true},
+          {"kvsweep", kProgram, true},
           {"compiler", kCompiler, true},
           {"mpi", kMpiVersion, true},
           {"hdf5", kHdf5Version, true},
@@ -97,7 +97,7 @@ sweep::ArchiveOptions archive_options(const Options& options, const Plan& plan,
   sweep::ArchiveOptions archive;
   archive.sweep_name = plan.spec.name;
   archive.spec_text = plan.spec.text;
-  archive.tool_version = std::string(kVersion) + " (" + kCommit + ')';
+  archive.tool_version = kProgram;
   archive.now_utc = engine::utc_now();
   archive.mode = options.resume  ? sweep::OpenMode::resume
                  : options.fresh ? sweep::OpenMode::fresh
@@ -166,6 +166,7 @@ worker::Hello worker_hello(const Options& options) {
   hello.cores = host.cores;
   hello.memory_gib = host.memory_gib;
   hello.slurm_job = options.slurm_job;
+  hello.program = kProgram;
   hello.engine_digest = kEngineDigest;
   return hello;
 }

@@ -49,6 +49,8 @@ void for_each_member(Cell&& cell, const Use& use) {
       cell.kept);
   use(About{"digest", "", "SHA-256 of the results, volatile columns left out"}, cell.digest);
   use(About{"attempts", "", "times that the cell was started", kVolatile}, cell.run.attempts);
+  use(About{"program", "", "version and commit of the program that ran it", kVolatile, {}, true},
+      cell.run.program);
   use(About{"host", "", "machine that ran it", kVolatile}, cell.run.host);
   use(About{"rank", "", "MPI rank that ran it", kVolatile}, cell.run.rank);
   use(About{"gpu_name", "", "device name", kVolatile}, cell.run.gpu_name);

@@ -35,6 +35,7 @@ struct RowRange {
 /// any of it. Unknown texts are empty, unknown numbers are 0 or NaN.
 struct CellRun {
   int attempts = 0;
+  std::string program;  // version and commit
   std::string host;
   int rank = -1;
   std::string gpu_name, gpu_uuid;

@@ -43,7 +43,7 @@ void write_cells(hid_t file, const Table& cells) {
   group.close_checked("close the table cells");
 }
 
-/// Of /cells, which archives of schema 1 have in a footer.
+/// Digest of /cells, which archives of schema 1 have in a footer.
 std::string cells_digest_in(hid_t file) {
   if (has_attribute(file, kCellsDigest)) return read_text_attribute(file, kCellsDigest);
   const H5Dataset footer(H5Dopen2(file, "footer", H5P_DEFAULT), "open the footer");

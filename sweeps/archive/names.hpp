@@ -21,9 +21,9 @@ namespace sweep {
 inline constexpr std::string_view kArchiveFormat = "kvsweep";
 /// The major increases when a name, a meaning or a way of storing changes, the minor when something
 /// is added. Of this major, minors below the least are not read.
-inline constexpr std::int64_t kSchemaMajor = 2, kSchemaMinor = 3, kLeastMinor = 2;
+inline constexpr std::int64_t kSchemaMajor = 2, kSchemaMinor = 4, kLeastMinor = 2;
 
-/// Of files in the folder; what is ahead is a SHA-256 in hex, of a cell's configuration or the row.
+/// Ends of file names in the folder, behind a SHA-256 in hex of a cell's configuration or the row.
 inline constexpr std::string_view kShardEnd = ".h5", kMarkEnd = ".run", kDescriptionEnd = ".prov";
 
 /// The last line of a shard and of a row.

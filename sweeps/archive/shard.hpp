@@ -19,7 +19,7 @@ std::string shard_bytes(ShardContents cell);
 /// Reads a shard and checks all its bytes. `threads` unpack tables. Throws ArchiveDamaged, or
 /// ArchiveIncompatible if a later program wrote it.
 StoredCells open_shard(const std::string& path, int threads = 1);
-/// Of the bytes of a shard; `name` is for messages.
+/// The cells in the bytes of a shard; `name` is for messages.
 StoredCells open_shard(std::string bytes, const std::string& name, int threads = 1);
 
 /// The shards beside an archive, sorted.

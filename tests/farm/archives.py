@@ -26,6 +26,12 @@ def text(value):
     return value.decode() if isinstance(value, bytes) else value
 
 
+def attribute(path, name):
+    """Of the archive as a whole."""
+    with h5py.File(path, "r") as archive:
+        return text(archive.attrs[name])
+
+
 def cells(path):
     """Rows of /cells by label, as dictionaries."""
     need_h5py()

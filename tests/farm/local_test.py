@@ -47,6 +47,16 @@ def any_number_of_processes():
             expect_equal(folder.names(f"{workers}.h5.d"), [], "what is left beside the archive")
 
 
+@case("each cell names the program that ran it, and where")
+def programs():
+    archives.need_h5py()
+    with Folder() as folder:
+        folder.run("--archive", "a.h5", workers=2)
+        for label, row in archives.cells(folder.file("a.h5")).items():
+            expect_equal(row["program"], archives.attribute(folder.file("a.h5"), "tool_version"), f"program of {label}")
+            expect_equal(row["host"], os.uname().nodename, f"host of {label}")
+
+
 @case("a cell that crashes its process is tried again by another one, and the second crash quarantines it, all in one run")
 def crash():
     archives.need_h5py()

@@ -147,6 +147,7 @@ class CellRunner {
 
   void describe_run(sweep::CellRun& run, const CellContext& context) const {
     run.attempts = std::max(1, context.attempt.number);  // 0: with other cells
+    run.program = self_.program;
     run.host = self_.host;
     run.rank = rank_;
     run.slurm_job = self_.slurm_job;

@@ -20,7 +20,7 @@ constexpr auto fields(const Hello*) {
   return std::tuple(&Hello::host, &Hello::pid, &Hello::start_ticks, &Hello::cores,
                     &Hello::memory_gib, &Hello::backend, &Hello::sku, &Hello::sku_source,
                     &Hello::device_name, &Hello::device_mib, &Hello::device_id, &Hello::device_uuid,
-                    &Hello::slurm_job, &Hello::engine_digest);
+                    &Hello::slurm_job, &Hello::program, &Hello::engine_digest);
 }
 constexpr auto fields(const sweep::Attempt*) {
   return std::tuple(&sweep::Attempt::cell, &sweep::Attempt::number);

@@ -43,6 +43,7 @@ struct Hello {
   std::string device_id{};      // PCI bus id of the worker's GPU; empty without one
   std::string device_uuid{};    // NVML's; empty without one
   std::string slurm_job{};      // SLURM job of the worker, if any
+  std::string program{};        // version and commit
   std::string engine_digest{};  // SHA-256 over the sources that execute cells
   friend bool operator==(const Hello&, const Hello&) = default;
 };
