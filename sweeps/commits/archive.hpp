@@ -94,7 +94,7 @@ class Archive {
   /// Writes that row even if no cell is committed. A commit writes it as well.
   void keep_description();
 
-  /// Of the cells that run. The commit of a cell removes its mark.
+  /// Marks of the cells that run. The commit of a cell removes its mark.
   Marks& marks() { return marks_; }
 
   /// Makes finished cells durable: after this returns, only the loss of the disk can lose them.

@@ -19,7 +19,7 @@ inline std::string size_text(std::size_t bytes) {
 /// Returns what `read()` returns. If an allocation fails in it, throws an Error that names the
 /// file.
 template <class Error, class Read>
-auto fitting_memory(const std::string& file, Read read) {
+auto or_no_memory(const std::string& file, Read read) {
   try {
     return read();
   } catch (const std::bad_alloc&) {
@@ -28,12 +28,12 @@ auto fitting_memory(const std::string& file, Read read) {
 }
 
 /// Reads the rest of a stream, at most `most` bytes. Throws Error, prefixed with the file's name,
-/// when there is more and when it does not fit into memory, and std::system_error when a read
+/// when there is more or it does not fit into memory, and std::system_error when a read
 /// fails.
 template <class Error>
 std::string input_text(std::istream& in, const std::string& file, std::size_t most) {
   constexpr std::size_t kChunk = std::size_t{1} << 20;
-  return fitting_memory<Error>(file, [&] {
+  return or_no_memory<Error>(file, [&] {
     std::string text;
     while (in.good()) {
       const std::size_t before = text.size();

@@ -50,7 +50,7 @@ class StoredTable {
   /// Rows [first, first + count) of all columns but one. Throws H5Error when they are damaged.
   Table read(std::size_t first, std::size_t count, std::string_view but = {});
   Table read() { return read(0, rows()); }
-  /// The same of one column.
+  /// Rows of one column.
   Column read_column(std::string_view name, std::size_t first, std::size_t count);
   /// Compares every chunk with its checksum. Throws H5Error, which names the first column with one
   /// that differs or cannot be read.

@@ -53,11 +53,11 @@ struct Table {
   [[noreturn]] void fail_type(const Column& found, const ColumnData& wanted) const;
 };
 
-/// The same column without rows.
+/// The column without rows.
 Column without_rows(const Column& column);
 /// Appends `count` values of `from` from `first` on. Throws TableError when the types differ.
 void append_values(ColumnData& to, const ColumnData& from, std::size_t first, std::size_t count);
-/// The same for all values.
+/// Appends all values.
 void append_values(ColumnData& to, ColumnData&& from);
 /// Extends a column to `rows` values with NaN, 0 or empty texts.
 void fill_up(ColumnData& data, std::size_t rows);

@@ -23,7 +23,7 @@ struct TableRow {
   std::int32_t count(std::string_view column) const { return at<std::int32_t>(column); }
   double number(std::string_view column) const { return at<double>(column); }
   const std::string& text(std::string_view column) const { return at<std::string>(column); }
-  /// Of an enumerator.
+  /// Name of an enumerator.
   const std::string& name(std::string_view column) const {
     return name_in(table.column(column), row);
   }

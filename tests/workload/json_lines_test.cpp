@@ -118,7 +118,7 @@ TEST_CASE("a line beyond the limit is refused with file, line and limit", "[json
 }
 
 TEST_CASE("a failed allocation names the file that was read", "[json_lines]") {
-  CHECK_THROWS_WITH(sweep::fitting_memory<engine::InputError>(
+  CHECK_THROWS_WITH(sweep::or_no_memory<engine::InputError>(
                         "jobs.jsonl", []() -> int { throw std::bad_alloc(); }),
                     "jobs.jsonl: does not fit into memory");
 }

@@ -93,7 +93,7 @@ Alone all_alone(std::span<const JobNeed> jobs, const CostModel& cost, int step_t
   return all;
 }
 
-/// The same jobs with the work that `work_of` says of a turn.
+/// The jobs with the work that `work_of` says of a turn.
 template <class WorkOf>
 Shares shares(std::span<const JobNeed> jobs, const Alone& alone, WorkOf work_of) {
   Shares all(jobs.size());

@@ -15,7 +15,7 @@ struct CellBound {
 /// The bound of a cell on sim. Cells of equal bound_key() have the same.
 CellBound bound_of(const worker::ExperimentConfig& config, worker::WorkloadCache& workloads);
 
-/// Of any cell with this workload, on this block size and kind of tier.
+/// Bound of any cell with this workload, on this block size and kind of tier.
 HitBound most_hits_of(const worker::ExperimentConfig& config, worker::WorkloadCache& workloads);
 
 /// Cells of equal bound_key() have the same.

@@ -20,7 +20,7 @@ struct TurnNeed {
 };
 
 /// A job as the client measures it: one turn after the other, from its arrival to its last token.
-/// Of a program with subagents it is the root alone; its turns may wait for subagents, too.
+/// The root's turns alone where a program has subagents; they may wait for subagents, too.
 using JobNeed = std::vector<TurnNeed>;
 
 /// By program.

@@ -34,7 +34,7 @@ std::int64_t kv_bytes_per_token(const ModelShape& shape);
 
 /// Weights of the linear layers of one layer (biases and norms excluded), count.
 std::int64_t linear_params_per_layer(const ModelShape& shape);
-/// The same for all layers, without embedding and output head.
+/// Parameters of all layers, without embedding and output head.
 std::int64_t linear_params(const ModelShape& shape);
 /// The output head, hidden x vocab, whether or not it shares the embedding's memory.
 std::int64_t head_params(const ModelShape& shape);
@@ -45,7 +45,7 @@ std::int64_t weight_bytes(const ModelShape& shape);
 
 /// Floating-point operations (a multiply-add is two) of the linear layers for one token.
 std::int64_t gemm_flops_per_token(const ModelShape& shape);
-/// The same of the output head for one row of logits.
+/// FLOPs of the output head for one row of logits.
 std::int64_t head_flops_per_row(const ModelShape& shape);
 /// Attention over `query_key_pairs` (query, key) pairs in every layer: scores and weighted sum.
 double attention_flops(const ModelShape& shape, double query_key_pairs);

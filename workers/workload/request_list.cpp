@@ -152,7 +152,7 @@ std::vector<RequestSize> parse_sizes(const std::string& text) {
 }
 
 std::vector<RequestSize> read_sizes(const std::string& path) {
-  return sweep::fitting_memory<engine::InputError>(path, [&] {
+  return sweep::or_no_memory<engine::InputError>(path, [&] {
     LineReader lines(path);
     std::vector<RequestSize> sizes;
     while (const auto line = lines.next()) {

@@ -13,7 +13,7 @@ struct Distribution {
   double mean = 0, min = 0, p10 = 0, p50 = 0, p90 = 0, p99 = 0, max = 0;
 };
 Distribution distribution_of(std::vector<double> values);
-/// Of at least one value.
+/// Median of at least one value.
 double median(std::vector<double> values);
 /// A line of a table of distributions, and the line above them.
 void print_heading(std::ostream& out);

@@ -181,7 +181,7 @@ void AdmittedPrograms::serve(Request& request) const {
   served_->push(request);
 }
 
-/// Of equals the oldest.
+/// The oldest of equals.
 void AdmittedPrograms::serve_smallest() const {
   const auto rank = [](const Request* r) {
     return std::tuple(r->num_tokens(), r->spec.job_arrival, r->id);

@@ -1,6 +1,6 @@
 // Pauses programs while their tools run, where the contexts exceed the pool, and resumes the
 // smallest first where there is room (ThunderAgent, arXiv:2602.13692, as published on 2026-03-06).
-// Of running programs those to be paused next are marked, and each mark counts as room, where the
+// Running programs to be paused next are marked, and each mark counts as room, where the
 // published code marks all of them.
 #include <algorithm>
 #include <memory>
@@ -78,8 +78,8 @@ class Thunder final : public AdmissionRule {
     for (const bool in_tool : {true, false}) pause(programs, in_tool, over);
   }
 
-  /// Those that wait for their next turn, then new ones, then those in their tool; the smallest of
-  /// each first, and every one that still fits.
+  /// Programs that wait for their next turn, then new ones, then those in their tool; the smallest
+  /// of each first, and every one that still fits.
   void resume(Programs programs) const {
     std::int64_t free = pool_ - used(programs, false);
     if (free <= kMargin) return;

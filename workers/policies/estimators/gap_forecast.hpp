@@ -34,7 +34,7 @@ class GapForecast {
   double probability_within(engine::Nanos t) const;
   /// The smallest t with probability_within(t) >= p; p in (0, 1).
   engine::Nanos quantile(double p) const;
-  /// The same for a tool that has been running for `elapsed`; never below `elapsed`.
+  /// The quantile of a tool that has been running for `elapsed`; never below `elapsed`.
   engine::Nanos quantile_after(engine::Nanos elapsed, double p) const;
 
   /// The hold t >= 0 that is worth most when a return within it saves `benefit_s` and every second
@@ -59,7 +59,7 @@ class GapForecast {
   GapForecast(Shape shape, double expected_s, Evidence evidence)
       : shape_(shape), expected_s_(expected_s), evidence_(evidence) {}
 
-  // Of the unscaled distribution, in seconds.
+  // Probabilities of the unscaled distribution; times in seconds.
   static double within(const Lognormal& shape, double t);
   static double within(const Exponential& shape, double t);
   static double within(const Samples& shape, double t);

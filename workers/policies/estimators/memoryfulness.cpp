@@ -8,8 +8,8 @@ void Memoryfulness::Sums::add(const Sums& other, double sign) {
   n += sign * other.n;
   behind += sign * other.behind;
   ahead += sign * other.ahead;
-  behind2 += sign * other.behind2;
-  ahead2 += sign * other.ahead2;
+  behind_squared += sign * other.behind_squared;
+  ahead_squared += sign * other.ahead_squared;
   product += sign * other.product;
 }
 
@@ -32,8 +32,8 @@ void Memoryfulness::on_job_end(int turns) {
 
 double Memoryfulness::value() const {
   const Sums& s = sums_;
-  const double spread_behind = s.n * s.behind2 - s.behind * s.behind;
-  const double spread_ahead = s.n * s.ahead2 - s.ahead * s.ahead;
+  const double spread_behind = s.n * s.behind_squared - s.behind * s.behind;
+  const double spread_ahead = s.n * s.ahead_squared - s.ahead * s.ahead;
   // All sums are integers, so the spread of an undefined correlation is exactly zero.
   if (spread_behind <= 0 || spread_ahead <= 0) return 0;
   return -(s.n * s.product - s.behind * s.ahead) / std::sqrt(spread_behind * spread_ahead);

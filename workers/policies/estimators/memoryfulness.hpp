@@ -14,7 +14,7 @@ class Memoryfulness {
 
  private:
   struct Sums {
-    double n = 0, behind = 0, ahead = 0, behind2 = 0, ahead2 = 0, product = 0;
+    double n = 0, behind = 0, ahead = 0, behind_squared = 0, ahead_squared = 0, product = 0;
     void add(const Sums& other, double sign);
   };
   static Sums sums_of(int turns);

@@ -25,8 +25,8 @@ class WorkHistory {
   void on_turn_end(engine::JobId job, const Work& work);
   /// Learns from the turns of the job, which was not aborted.
   void on_job_end(engine::JobId job);
-  /// Of this turn, counted from 0, and all later ones: the mean of the jobs that had such a turn
-  /// or, where none had, of those that got furthest. Nothing before the first job has ended.
+  /// Work of this turn, counted from 0, and all later ones: the mean of the jobs that had such a
+  /// turn or, where none had, of those that got furthest. Nothing before the first job has ended.
   Work remaining(int turn) const;
 
  private:

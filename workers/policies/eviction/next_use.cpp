@@ -120,7 +120,7 @@ void NextUse::unwatch(Job& job) {
   std::erase(watched_, static_cast<std::uint32_t>(&job - jobs_.data()));
 }
 
-/// Of the `count` next evictions, those before the first block of a watched job.
+/// The evictions among the next `count` that come before the first block of a watched job.
 int NextUse::evicted_without_us(int count) const {
   int evicted = 0;
   for (BlockId block = kv_.pool().free_head(); block != BlockId{0} && evicted < count;

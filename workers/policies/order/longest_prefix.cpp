@@ -1,4 +1,4 @@
-// Of the first turns in the queue, those with the longest prefix in the cache on the GPU go first
+// Among the first turns in the queue those with the longest prefix in the cache on the GPU go first
 // (SGLang's LPM within a window, as vllm#54625). A turn that has waited longer than the age limit
 // precedes them. Otherwise first come, first served; of equal prefixes a preempted
 // request comes first, and the victim is the running request that was admitted last.

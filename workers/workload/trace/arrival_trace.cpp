@@ -65,7 +65,7 @@ std::vector<Nanos> arrivals_of_jobs(const std::string& path) {
 }  // namespace
 
 std::vector<Nanos> trace_arrivals(const std::string& path) {
-  return sweep::fitting_memory<engine::InputError>(path, [&] {
+  return sweep::or_no_memory<engine::InputError>(path, [&] {
     const bool times = !LineReader(path).next().value_or("").starts_with('{');
     return times ? listed_times(path) : arrivals_of_jobs(path);
   });

@@ -257,7 +257,7 @@ std::uint64_t key_of(std::string_view name) {
 }
 
 TraceSet read_trace(const std::string& path) {
-  return sweep::fitting_memory<engine::InputError>(path, [&] {
+  return sweep::or_no_memory<engine::InputError>(path, [&] {
     LineReader lines(path);
     TraceHead head = read_head(lines);
     TraceSet set;
