@@ -1,5 +1,4 @@
 #pragma once
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -9,13 +8,13 @@
 namespace driver {
 
 /// A cell cannot be bound as it was; what() says why.
-struct NotRestored : std::runtime_error {
-  using std::runtime_error::runtime_error;
+struct NotRestored : sweep::SpecError {
+  using sweep::SpecError::SpecError;
 };
 
 /// What an archived cell ran as, on sim: a cell of a real backend becomes the same cell on sim,
 /// with the pool that it had. Files that it read must be named in `set` ("workload.path=FILE"),
-/// since an archive has only their digests. Throws NotRestored, and sweep::SpecError.
+/// since an archive has only their digests. Throws sweep::SpecError, as NotRestored.
 worker::ExperimentConfig restored(const analysis::ConfiguredCell& cell,
                                   const std::vector<std::string>& set, worker::Profiles& profiles);
 

@@ -109,6 +109,21 @@ std::vector<analysis::ConfiguredCell> selected_cells(sweep::ArchiveReader& archi
   return chosen;
 }
 
+std::vector<analysis::ConfiguredCell> finished_cells(const std::vector<sweep::CellRecord>& cells,
+                                                     const CellChoice& choice) {
+  std::vector<analysis::ConfiguredCell> chosen = selected_cells(cells, choice);
+  std::erase_if(chosen,
+                [](const auto& cell) { return cell.record->status != sweep::CellStatus::ok; });
+  return chosen;
+}
+
+std::string results_text(const sweep::ArchiveReader& archive) {
+  const auto done =
+      std::ranges::count(archive.cells(), sweep::CellStatus::ok, &sweep::CellRecord::status);
+  return std::to_string(archive.cells().size()) + " cells, " + std::to_string(done) +
+         " with a result";
+}
+
 int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word) {
   if (is_key_prefix(word)) return find_by_key(cells, word);
   if (!is_index(word)) {

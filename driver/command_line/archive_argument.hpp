@@ -26,6 +26,12 @@ std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::Ce
 /// Adds figures that the archive does not have: analysis::derive_figures().
 std::vector<analysis::ConfiguredCell> selected_cells(sweep::ArchiveReader& archive,
                                                      const CellChoice& choice);
+/// Those of them with a result.
+std::vector<analysis::ConfiguredCell> finished_cells(const std::vector<sweep::CellRecord>& cells,
+                                                     const CellChoice& choice);
+/// "72 cells, 60 with a result"
+std::string results_text(const sweep::ArchiveReader& archive);
+
 /// The row that CELL names: a plan index, the first 8 or more hex digits of a key, or a label.
 /// Throws UsageError when no cell or more than one is meant.
 int find_cell(const std::vector<sweep::CellRecord>& cells, const std::string& word);

@@ -61,8 +61,6 @@ class ArchiveBounds {
     if (cell.record->status != sweep::CellStatus::ok) return;
     try {
       add(cell, restored(cell, options_.set, profiles_));
-    } catch (const NotRestored& why) {
-      ++missing_[why.what()];
     } catch (const sweep::SpecError& why) {
       ++missing_[why.what()];
     }
@@ -88,10 +86,9 @@ class ArchiveBounds {
 
   void add(const ConfiguredCell& cell, const worker::ExperimentConfig& config) {
     const std::string key = bounds::bound_key(config);
-    auto known = known_.find(key);
-    if (known == known_.end())
-      known = known_.emplace(key, Known{bounds::bound_of(config, workloads_)}).first;
-    const bounds::CellBound& bound = known->second.bound;
+    if (!known_.contains(key)) known_.emplace(key, Known{bounds::bound_of(config, workloads_)});
+    Known& known = known_.at(key);
+    const bounds::CellBound& bound = known.bound;
     by_key_[cell.record->key] = bound.mean.best_s();
     if (!bound.alone_because.empty()) only_alone_.insert(bound.alone_because);
     const bounds::HitBound most = bounds::most_hits_of(config, workloads_);
@@ -106,10 +103,9 @@ class ArchiveBounds {
         "-",
         "-"};
     if (sweep::lack_of_table(*cell.record, "turns").empty()) {
-      auto& blocks = known->second.blocks;
-      if (!blocks) blocks = bounds::turn_blocks_of(config, workloads_);
+      if (!known.blocks) known.blocks = bounds::turn_blocks_of(config, workloads_);
       const Misses misses =
-          misses_of(archive_.load_table(cell.record->index, "turns"), *blocks, config);
+          misses_of(archive_.load_table(cell.record->index, "turns"), *known.blocks, config);
       row[3] = two_decimals(100 * misses.hits);
       row[5] = std::to_string(misses.missed);
       row[6] = std::to_string(misses.least.least);
@@ -141,13 +137,9 @@ class ArchiveBounds {
 
 int bound(const Options& options) {
   sweep::ArchiveReader archive = open_archive(options.arguments.front());
-  const std::vector<sweep::CellRecord> records = archive.cells();  // reading may replace them
-  std::vector<ConfiguredCell> cells = selected_cells(records, options);
+  const std::vector<ConfiguredCell> cells = selected_cells(archive, options);
   ArchiveBounds bounds(archive, options);
-  for (ConfiguredCell& cell : cells) {
-    analysis::derive_figures(cell, archive, cell.record->index);
-    bounds.add(cell);
-  }
+  for (const ConfiguredCell& cell : cells) bounds.add(cell);
   print_tables(cells, options, bounds.by_key());
   bounds.print(std::cout);
   return kOk;

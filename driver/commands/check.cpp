@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
@@ -37,22 +36,16 @@ int check_equal(const Options& options) {
   return compared.differences.empty() ? kOk : kDifferent;
 }
 
-/// "ok: 72 cells, 60 with a result"
-std::string summary(const sweep::ArchiveReader& reader) {
-  const auto done =
-      std::ranges::count(reader.cells(), sweep::CellStatus::ok, &sweep::CellRecord::status);
-  std::string text = "ok: " + std::to_string(reader.cells().size()) + " cells, " +
-                     std::to_string(done) + " with a result";
-  if (reader.shards() > 0) text += ", " + std::to_string(reader.shards()) + " not merged yet";
-  return text;
-}
-
 int check_one(const std::string& path) {
   std::vector<std::string> problems;
   using_files([&] { problems = sweep::check_archive(path); });
-  if (problems.empty()) std::cout << summary(open_archive(path)) << '\n';
   print(problems);
-  return problems.empty() ? kOk : kBadArchive;
+  if (!problems.empty()) return kBadArchive;
+  const sweep::ArchiveReader reader = open_archive(path);
+  std::cout << "ok: " << results_text(reader);
+  if (reader.shards() > 0) std::cout << ", " << reader.shards() << " not merged yet";
+  std::cout << '\n';
+  return kOk;
 }
 
 }  // namespace

@@ -63,25 +63,15 @@ void export_rows(sweep::ArchiveReader& reader, const std::vector<int>& rows,
   }
 }
 
-using AsBench = analysis::Json (*)(const ConfiguredCell&, const sweep::Table&);
-
-/// A format of another benchmark; null: it is none.
-AsBench bench_format(const Options& options) {
-  const std::string format = options.format.value_or("");
-  if (format == "aiperf") return analysis::as_aiperf;
-  return format == "vllm-bench" ? analysis::as_vllm_bench : nullptr;
-}
-
-/// The cells with a result as that benchmark would write them, a line of JSON each.
-int export_bench(const Options& options, AsBench as_bench) {
+/// The cells with a result as another benchmark would write them, a line of JSON each.
+int export_bench(const Options& options,
+                 analysis::Json (*as_bench)(const ConfiguredCell&, const sweep::Table&)) {
   if (options.table)
     throw UsageError("--format " + *options.format + " is of the turns: leave --table out");
   sweep::ArchiveReader reader = open_archive(options.arguments.front());
   const std::vector<sweep::CellRecord> records = reader.cells();
-  std::vector<ConfiguredCell> cells = selected_cells(records, options);
-  std::erase_if(cells, [](const ConfiguredCell& cell) {
-    return cell.record->status != sweep::CellStatus::ok || cell.record->kept;
-  });
+  std::vector<ConfiguredCell> cells = finished_cells(records, options);
+  std::erase_if(cells, [](const ConfiguredCell& cell) { return cell.record->kept; });
   for (const ConfiguredCell& cell : cells) require_table(*cell.record, "turns");
   if (cells.empty()) throw UsageError(options.arguments.front() + ": no such cell has a result");
   write_output(options, [&](std::ostream& out) {
@@ -89,13 +79,6 @@ int export_bench(const Options& options, AsBench as_bench) {
       analysis::write_line(as_bench(cell, reader.load_table(cell.record->index, "turns")), out);
   });
   return kOk;
-}
-
-/// What summaries would lose of a cell that an earlier program ran.
-std::vector<sweep::Figure> derived_figures(sweep::ArchiveReader& archive, int row) {
-  ConfiguredCell cell(archive.cells()[static_cast<std::size_t>(row)]);
-  derive_figures(cell, archive, row);
-  return cell.derived;
 }
 
 int export_archive(const Options& options) {
@@ -106,7 +89,13 @@ int export_archive(const Options& options) {
   if (std::filesystem::exists(std::filesystem::symlink_status(*options.output)))
     throw UsageError(options.output->string() + " exists already");
   sweep::FurtherFigures further;
-  if (*options.to_archive < sweep::RecordLevel::jobs) further = derived_figures;
+  if (*options.to_archive < sweep::RecordLevel::jobs)
+    // What summaries would lose of a cell that an earlier program ran.
+    further = [](sweep::ArchiveReader& archive, int row) {
+      ConfiguredCell cell(archive.cells()[static_cast<std::size_t>(row)]);
+      derive_figures(cell, archive, row);
+      return cell.derived;
+    };
   using_files([&] {
     sweep::write_at_level(options.arguments.front(), *options.to_archive, options.output->string(),
                           further);
@@ -118,7 +107,8 @@ int export_archive(const Options& options) {
 
 int export_table(const Options& options) {
   if (options.to_archive) return export_archive(options);
-  if (const AsBench as_bench = bench_format(options)) return export_bench(options, as_bench);
+  if (options.format == "aiperf") return export_bench(options, analysis::as_aiperf);
+  if (options.format == "vllm-bench") return export_bench(options, analysis::as_vllm_bench);
   const std::string table = table_of(options);
   const ExportFormat format = format_of(options);
   sweep::ArchiveReader reader = open_archive(options.arguments.front());

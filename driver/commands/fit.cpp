@@ -31,26 +31,16 @@ struct Measured {
   std::string server = {};          // whose steps were logged: kind, version, how it schedules
 };
 
-std::vector<ConfiguredCell> finished(const sweep::ArchiveReader& reader, const Options& options) {
-  std::vector<ConfiguredCell> cells = selected_cells(reader.cells(), options);
-  std::erase_if(cells, [](const ConfiguredCell& cell) {
-    return cell.record->status != sweep::CellStatus::ok;
-  });
-  return cells;
-}
-
-std::string note_of(const ConfiguredCell& cell, std::string_view name) {
-  for (const sweep::Note& note : cell.record->notes)
-    if (note.name == name) return note.text;
-  return "";
+std::string note_of(const sweep::CellRecord& cell, std::string_view name) {
+  const sweep::Note* note = sweep::find_named(cell.notes, name);
+  return note == nullptr ? "" : note->text;
 }
 
 /// The kind, version and scheduling of a server that logged steps in this cell; empty for others.
 std::string logging_server(const sweep::CellRecord& cell) {
   if (!has_logged_steps(cell)) return "";
-  const sweep::Note *server = sweep::find_named(cell.notes, "server"),
-                    *steps = sweep::find_named(cell.notes, "server_steps");
-  return server->text + ", " + steps->text.substr(0, steps->text.find(';'));
+  const std::string steps = note_of(cell, "server_steps");
+  return note_of(cell, "server") + ", " + steps.substr(0, steps.find(';'));
 }
 
 /// Whether a server of this name schedules asynchronously.
@@ -58,31 +48,8 @@ bool is_async(const std::string& server) {
   return server.find(", asynchronous") != std::string::npos;
 }
 
-/// Cells that are stored without their steps are left out of the fit, and refused where none has
-/// any.
-Measured measure(sweep::ArchiveReader& reader, const Options& options) {
-  std::set<std::string> gpus, models, backends, kernels;
-  std::vector<int> rows;  // reading may replace the reader's cells
-  const std::vector<ConfiguredCell> cells = finished(reader, options);
-  for (const ConfiguredCell& cell : cells) {
-    if (sweep::lack_of_table(*cell.record, "steps").empty()) rows.push_back(cell.record->index);
-    if (analysis::shown(cell.value("engine.kv_dtype")) == "fp8_e4m3")
-      throw UsageError(
-          "fit needs cells of engine.kv_dtype bf16, whose constants sim scales for others: choose "
-          "with --only");
-    gpus.insert(analysis::shown(cell.value("gpu")));
-    models.insert(analysis::shown(cell.value("model")));
-    backends.insert(cell.record->backend);
-    kernels.insert(note_of(cell, "kernels_digest"));
-  }
-  if (rows.empty() && !cells.empty()) require_table(*cells.front().record, "steps");
-  using analysis::terminal_text;  // these are printed
-  Measured found{terminal_text(only_one("gpu", gpus)),
-                 terminal_text(only_one("model", models)),
-                 terminal_text(only_one("backend", backends)),
-                 rows.size(),
-                 {}};
-  found.kernels = std::move(kernels);
+/// Adds the steps of these cells: of servers those that were logged alone.
+void add_steps(sweep::ArchiveReader& reader, const std::vector<int>& rows, Measured& found) {
   std::set<std::string> servers;
   std::size_t logged = 0;
   for (const int row : rows) {
@@ -95,9 +62,37 @@ Measured measure(sweep::ArchiveReader& reader, const Options& options) {
     ++logged;
     servers.insert(server);
   }
-  if (logged == 0) return found;
-  found.server = terminal_text(only_one("server", servers));
+  if (logged == 0) return;
+  found.server = analysis::terminal_text(only_one("server", servers));
   found.cells = logged;
+}
+
+/// Cells that are stored without their steps are left out of the fit, and refused where none has
+/// any.
+Measured measure(sweep::ArchiveReader& reader, const Options& options) {
+  std::set<std::string> gpus, models, backends, kernels;
+  std::vector<int> rows;  // reading may replace the reader's cells
+  const std::vector<ConfiguredCell> cells = finished_cells(reader.cells(), options);
+  for (const ConfiguredCell& cell : cells) {
+    if (sweep::lack_of_table(*cell.record, "steps").empty()) rows.push_back(cell.record->index);
+    if (analysis::shown(cell.value("engine.kv_dtype")) == "fp8_e4m3")
+      throw UsageError(
+          "fit needs cells of engine.kv_dtype bf16, whose constants sim scales for others: choose "
+          "with --only");
+    gpus.insert(analysis::shown(cell.value("gpu")));
+    models.insert(analysis::shown(cell.value("model")));
+    backends.insert(cell.record->backend);
+    kernels.insert(note_of(*cell.record, "kernels_digest"));
+  }
+  if (rows.empty() && !cells.empty()) require_table(*cells.front().record, "steps");
+  using analysis::terminal_text;  // these are printed
+  Measured found{terminal_text(only_one("gpu", gpus)),
+                 terminal_text(only_one("model", models)),
+                 terminal_text(only_one("backend", backends)),
+                 rows.size(),
+                 {},
+                 std::move(kernels)};
+  add_steps(reader, rows, found);
   return found;
 }
 

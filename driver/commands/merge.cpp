@@ -45,12 +45,8 @@ int merge(const Options& options) {
   if (std::filesystem::exists(std::filesystem::symlink_status(*options.output)))
     throw UsageError(target + " exists already; merge writes a new archive");
   using_files([&] { merge_all(options.arguments, target); });
-  const sweep::ArchiveReader merged = open_archive(target);
-  int done = 0;
-  for (const sweep::CellRecord& cell : merged.cells())
-    done += cell.status == sweep::CellStatus::ok ? 1 : 0;
-  std::cout << analysis::terminal_text(target) << ": " << merged.cells().size() << " cells, "
-            << done << " with a result\n";
+  std::cout << analysis::terminal_text(target) << ": " << results_text(open_archive(target))
+            << '\n';
   return kOk;
 }
 

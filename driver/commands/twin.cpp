@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <deque>
 #include <iostream>
 
@@ -62,15 +63,15 @@ class FittedSteps {
                        " did not log its steps (server.steps = true)");
     const int row = cell.record->index;
     const bool async = is_async(cell);
-    of(async).add(archive.load_table(row, "steps"), archive.load_table(row, "sched"),
-                  async ? analysis::StepFit::kAsyncSpan : 1);
+    fits_[async].add(archive.load_table(row, "steps"), archive.load_table(row, "sched"),
+                     async ? analysis::StepFit::kAsyncSpan : 1);
   }
 
   /// Puts those of servers that schedule like the cell's into the profile of its card; what steps
   /// do not tell stays as it is there. Throws NotRestored where none was fitted.
   void put_in(worker::Profiles& profiles, const ConfiguredCell& cell) const {
     const bool async = is_async(cell);
-    const auto plane = of(async).plane(analysis::StepFit::count);
+    const auto plane = fits_[async].plane(analysis::StepFit::count);
     if (!plane)
       throw NotRestored(std::string("no fitted cell schedules ") +
                         (async ? "asynchronously" : "synchronously"));
@@ -89,16 +90,13 @@ class FittedSteps {
 
   void print(std::ostream& out) const {
     for (const bool async : {true, false})
-      if (const auto plane = of(async).plane(analysis::StepFit::count))
-        out << (async ? "asynchronous" : "synchronous") << ", " << of(async).steps()
+      if (const auto plane = fits_[async].plane(analysis::StepFit::count))
+        out << (async ? "asynchronous" : "synchronous") << ", " << fits_[async].steps()
             << " steps: " << analysis::step_formula(*plane) << '\n';
   }
 
  private:
-  analysis::StepFit& of(bool async) { return async ? async_ : sync_; }
-  const analysis::StepFit& of(bool async) const { return async ? async_ : sync_; }
-
-  analysis::StepFit async_, sync_;
+  std::array<analysis::StepFit, 2> fits_;  // by whether steps are asynchronous
 };
 
 /// What simulates the cells of one archive.
@@ -127,10 +125,8 @@ struct Simulator {
 
 std::vector<ConfiguredCell> measured_cells(const sweep::ArchiveReader& archive,
                                            const Options& options, const CellChoice& choice) {
-  std::vector<ConfiguredCell> found = selected_cells(archive.cells(), choice);
-  std::erase_if(found, [](const ConfiguredCell& cell) {
-    return cell.record->backend == "sim" || cell.record->status != sweep::CellStatus::ok;
-  });
+  std::vector<ConfiguredCell> found = finished_cells(archive.cells(), choice);
+  std::erase_if(found, [](const auto& cell) { return cell.record->backend == "sim"; });
   if (found.empty()) throw UsageError(options.arguments.front() + " has no measured result");
   return found;
 }
