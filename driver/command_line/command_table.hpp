@@ -9,10 +9,10 @@
 
 namespace driver {
 
-/// The field that has an option's value. None: the value is a text, which is taken apart.
+/// The field that has an option's value.
 using OptionField =
-    std::variant<std::monostate, bool Options::*, int Options::*, double Options::*,
-                 std::string Options::*, std::optional<int> Options::*,
+    std::variant<bool Options::*, int Options::*, double Options::*, std::string Options::*,
+                 std::filesystem::path Options::*, std::optional<int> Options::*,
                  std::optional<double> Options::*, std::optional<std::string> Options::*,
                  std::optional<std::filesystem::path> Options::*,
                  std::optional<sweep::RecordLevel> Options::*, std::vector<std::string> Options::*>;

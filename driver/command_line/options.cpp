@@ -26,8 +26,6 @@ struct Given {
   using type = T;
 };
 template <>
-struct Given<std::monostate> : Given<std::string> {};
-template <>
 struct Given<fs::path> : Given<std::string> {};
 template <>
 struct Given<sweep::RecordLevel> : Given<std::string> {};
@@ -66,7 +64,7 @@ void print_help(std::span<const Subcommand> commands, std::ostream& out) {
 }
 
 void print_version(std::ostream& out) {
-  out << "kvsweep " << kProgram << "\n"
+  out << "kvsweep " << kProgram << '\n'
       << kCompiler << "; " << kMpiVersion << "; HDF5 " << kHdf5Version << "; Boost "
       << kBoostVersion << "; CUDA " << kCudaVersion << "; archives packed by " << kDeflate << '\n';
 }
@@ -74,28 +72,6 @@ void print_version(std::ostream& out) {
 fs::path this_program() {
   std::error_code none;
   return fs::read_symlink("/proc/self/exe", none);
-}
-
-/// The first of these folders, seen from the program's, that has a folder of this name.
-fs::path folder_with(const char* name, std::initializer_list<const char*> folders) {
-  for (const fs::path folder : folders) {
-    const fs::path dir = this_program().parent_path() / folder;
-    if (fs::exists(dir / name)) return fs::canonical(dir);
-  }
-  return (this_program().parent_path() / *folders.begin()).lexically_normal();
-}
-
-/// The profiles beside the program: in its source tree, or where it was installed.
-fs::path default_profiles() { return folder_with("gpus", {"../../../sweeps", "../share/kvsweep"}); }
-
-/// Templates and profiles of clusters, likewise.
-fs::path default_scripts() {
-  return folder_with("clusters", {"../../../slurm", "../share/kvsweep/slurm"});
-}
-
-/// The value of an option that has no field; empty if it is not given.
-std::string text(const po::variables_map& given, const char* name) {
-  return given.count(name) ? given[name].as<std::string>() : "";
 }
 
 std::int64_t seconds_since_1970(const char* variable, const std::string& text) {
@@ -130,7 +106,8 @@ void read_environment(Options& options) {
   if (!caches.empty() || !home.empty())
     options.cache = (caches.empty() ? home / ".cache" : caches) / "kvsweep";
   if (options.profiles.empty()) options.profiles = variable("KVSWEEP_PROFILES");
-  if (options.profiles.empty()) options.profiles = default_profiles();
+  if (options.profiles.empty())
+    options.profiles = beside_program("gpus", {"../../../sweeps", "../share/kvsweep"});
 }
 
 void take(sweep::RecordLevel& field, const std::string& given, const std::string& name) {
@@ -156,16 +133,15 @@ void read_values(Options& options, const Subcommand& command, const po::variable
           using Value = typename Given<decltype(field)>::type;
           if constexpr (std::is_same_v<Value, bool>)
             options.*field = true;
-          else if constexpr (!std::is_same_v<decltype(field), std::monostate>)
+          else
             take(options.*field, given[name].as<Value>(), name);
         },
         option.field);
   }
   if (given.count("argument")) options.arguments = given["argument"].as<std::vector<std::string>>();
-  options.profiles = text(given, "profiles");
   options.profiles_given = given.count("profiles") > 0;
-  options.skus = sweep::split(text(given, "sku"), ",");
-  options.scripts = default_scripts();
+  options.skus = sweep::split(options.sku, ",");
+  options.scripts = beside_program("clusters", {"../../../slurm", "../share/kvsweep/slurm"});
   options.program = this_program().string();
 }
 
@@ -278,6 +254,15 @@ Options read(const Subcommand& command, const std::vector<std::string>& words) {
 }
 
 }  // namespace
+
+fs::path beside_program(const char* name, std::initializer_list<const char*> folders) {
+  std::error_code none;
+  for (const fs::path folder : folders) {
+    const fs::path dir = this_program().parent_path() / folder;
+    if (fs::exists(dir / name, none)) return fs::canonical(dir);
+  }
+  return (this_program().parent_path() / *folders.begin()).lexically_normal();
+}
 
 Subcommand::Subcommand(int (*run)(const Options& options), const char* usage, const char* purpose,
                        std::size_t min_arguments, std::size_t max_arguments,

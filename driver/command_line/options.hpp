@@ -1,6 +1,7 @@
 #pragma once
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <optional>
 #include <span>
 #include <stdexcept>
@@ -71,6 +72,7 @@ struct TraceOptions {
 };
 
 struct SubmitOptions {
+  std::string sku;                  // as it is given, and taken apart:
   std::vector<std::string> skus;    // one job each
   std::string cluster = "generic";  // a profile of clusters/, or a .toml file
   std::string launcher = "mpirun";  // or "srun"
@@ -124,6 +126,10 @@ struct Options : Surroundings,
   std::optional<double> minutes;      // verify: for running cells again
   std::optional<std::string> launch;  // words before those of each run that is started
 };
+
+/// The first of these folders, seen from the program's in its build tree and where it was
+/// installed, that has something of this name, or else the first.
+std::filesystem::path beside_program(const char* name, std::initializer_list<const char*> folders);
 
 /// Colors on standard output and standard error where each is a terminal, unless NO_COLOR is set
 /// (no-color.org).

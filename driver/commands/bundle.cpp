@@ -146,24 +146,16 @@ void fill(const std::vector<std::string>& archives, const fs::path& sweeps,
 
 // verify
 
+constexpr std::string_view kFine = "ok", kNote = "note", kDiffers = "DIFFERS", kDamaged = "DAMAGED";
+
 /// Says what the steps find, a line each.
 struct Findings {
   bool differs = false, damaged = false;
 
-  void ok(const char* step, const std::string& text) { say(step, "ok", text); }
-  void note(const char* step, const std::string& text) { say(step, "note", text); }
-  void different(const char* step, const std::string& text) {
-    say(step, "DIFFERS", text);
-    differs = true;
-  }
-  void damage(const char* step, const std::string& text) {
-    say(step, "DAMAGED", text);
-    damaged = true;
-  }
-
- private:
-  static void say(const char* step, const char* outcome, const std::string& text) {
+  void say(const char* step, std::string_view outcome, const std::string& text) {
     std::cout << step << ": " << outcome << ": " << analysis::terminal_text(text) << std::endl;
+    differs = differs || outcome == kDiffers;
+    damaged = damaged || outcome == kDamaged;
   }
 };
 
@@ -172,22 +164,24 @@ void check_files(const fs::path& bundle, const Manifest& manifest, Findings& fin
   for (const auto& [name, digest] : manifest.files) {
     const auto found = there.extract(name);
     if (found.empty())
-      findings.damage("files", name + " is missing");
+      findings.say("files", kDamaged, name + " is missing");
     else if (found.mapped() != digest)
-      findings.damage("files", name + " is not what was packed");
+      findings.say("files", kDamaged, name + " is not what was packed");
   }
-  for (const auto& [name, digest] : there) findings.damage("files", name + " was not packed");
+  for (const auto& [name, digest] : there)
+    findings.say("files", kDamaged, name + " was not packed");
   if (!findings.damaged)
-    findings.ok("files", std::to_string(manifest.files.size()) + " files as packed");
+    findings.say("files", kFine, std::to_string(manifest.files.size()) + " files as packed");
 }
 
 void check_archives(const fs::path& bundle, Findings& findings) {
   const std::vector<std::string> archives = archives_of(bundle);
   for (const std::string& each : archives)
     for (const std::string& problem : sweep::check_archive(each))
-      findings.damage("archives", fs::path(each).filename().string() + ": " + problem);
+      findings.say("archives", kDamaged, fs::path(each).filename().string() + ": " + problem);
   if (!findings.damaged)
-    findings.ok("archives", std::to_string(archives.size()) + " archives hold what cells recorded");
+    findings.say("archives", kFine,
+                 std::to_string(archives.size()) + " archives hold what cells recorded");
 }
 
 /// Whether two fields are equal; numbers may be off by 1e-9 of them, since libraries round.
@@ -213,21 +207,17 @@ void check_claims(const fs::path& bundle, Findings& findings) {
   const std::string name = "expected/claims.csv";
   const std::string difference =
       csv_difference(claims_of(bundle), sweep::file_bytes((bundle / name).string()));
-  if (difference.empty())
-    findings.ok("claims", name);
-  else
-    findings.different("claims", name + ": " + difference);
+  findings.say("claims", difference.empty() ? kFine : kDiffers,
+               difference.empty() ? name : name + ": " + difference);
 }
 
 /// The first figure that another run of the cell gives otherwise; empty for none.
 std::string figure_difference(const sweep::CellRecord& archived, const sweep::CellResult& again) {
-  std::map<std::string, double> now;
-  for (const sweep::Figure& each : again.figures) now[each.name] = each.value;
   for (const sweep::Figure& each : archived.figures) {
-    const auto found = now.find(each.name);
-    if (each.is_volatile || found == now.end()) continue;
+    const sweep::Figure* found = sweep::find_named(again.figures, each.name);
+    if (each.is_volatile || found == nullptr) continue;
     const std::string was = analysis::exact_number(each.value);
-    const std::string is = analysis::exact_number(found->second);
+    const std::string is = analysis::exact_number(found->value);
     if (was != is) return each.name.text() + " is " + is + ", archived " + was;
   }
   return "";
@@ -255,12 +245,14 @@ class Repeater {
       }
     std::shuffle(cells.begin(), cells.end(), std::mt19937(1));
     for (const sweep::CellRecord* cell : cells) repeat(*cell, findings);
-    findings.ok("cells", std::to_string(same_) + " of " + std::to_string(cells.size()) +
-                             " simulated cells run again, with equal figures");
+    findings.say("cells", kFine,
+                 std::to_string(same_) + " of " + std::to_string(cells.size()) +
+                     " simulated cells run again, with equal figures");
     if (left_ > 0)
-      findings.note("cells", std::to_string(left_) + " simulated cells left for lack of time");
+      findings.say("cells", kNote,
+                   std::to_string(left_) + " simulated cells left for lack of time");
     for (const auto& [why, count] : others_)
-      findings.note("cells", std::to_string(count) + " not run again: " + why);
+      findings.say("cells", kNote, std::to_string(count) + " not run again: " + why);
   }
 
  private:
@@ -276,9 +268,7 @@ class Repeater {
       if (difference.empty())
         ++same_;
       else
-        findings.different("cells", cell.label + ": " + difference);
-    } catch (const NotRestored& why) {
-      ++others_[why.what()];
+        findings.say("cells", kDiffers, cell.label + ": " + difference);
     } catch (const sweep::SpecError& why) {
       ++others_[why.what()];
     }
@@ -319,8 +309,9 @@ int verify(const Options& options) {
   const Manifest manifest = read_manifest(bundle);
   Findings findings;
   if (manifest.program != kProgram)
-    findings.note("program", "packed by " + manifest.program + ", verified by " + kProgram +
-                                 ": cells whose engine has changed since may differ");
+    findings.say("program", kNote,
+                 "packed by " + manifest.program + ", verified by " + kProgram +
+                     ": cells whose engine has changed since may differ");
   check_files(bundle, manifest, findings);
   if (!findings.damaged) check_archives(bundle, findings);
   if (findings.damaged) return kBadArchive;  // nothing behind it would count

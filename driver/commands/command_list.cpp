@@ -41,8 +41,8 @@ const Option kBudget = {"budget", &Options::budget, "CELLS", "asks for no more c
 const Option kFile = {"output,o", &Options::output, "FILE", "the file to write"};
 const Option kFolder = {"output,o", &Options::output, "DIR", "the folder to write"};
 const Option kJson = {"json", &Options::json, "", "prints JSON"};
-const Option kProfiles = {
-    "profiles", {}, "DIR", "folder with gpus/, models/, policies/ and published/"};
+const Option kProfiles = {"profiles", &Options::profiles, "DIR",
+                          "folder with gpus/, models/, policies/ and published/"};
 
 const std::vector<Subcommand> kCommands = {
     Subcommand(bound, "bound A.h5",
@@ -172,7 +172,7 @@ const std::vector<Subcommand> kCommands = {
         submit, "submit SWEEP.toml --sku SKU[,SKU] --archive DIR/A.h5",
         "writes a SLURM job for each GPU of a sweep and one that merges their archives", 1, 1,
         {kArchive, kRecord, kBackend, kSet, kOnly, kSkip, kProfiles},
-        {{"sku", {}, "SKU[,SKU]", "the GPUs to submit jobs for, one job each"},
+        {{"sku", &Options::sku, "SKU[,SKU]", "the GPUs to submit jobs for, one job each"},
          {"cluster", &Options::cluster, "NAME",
           "a profile of slurm/clusters (generic), or a file NAME.toml"},
          {"account", &Options::account, "ACCOUNT", "the account to charge"},

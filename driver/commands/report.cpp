@@ -20,22 +20,19 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The file in one of these folders, seen from the program's.
-std::optional<fs::path> beside_program(const char* name, const char* built, const char* installed) {
-  std::error_code none;
-  const fs::path bin = fs::read_symlink("/proc/self/exe", none).parent_path();
-  for (const fs::path& dir : {bin / built, bin / installed})
-    if (fs::exists(dir / name, none)) return fs::canonical(dir / name);
-  return std::nullopt;
-}
-
-std::string json_of(const analysis::Report& report) {
-  return analysis::report_json(report, kProgram);
-}
-
-void write_page(const analysis::Report& report, const fs::path& page, std::ostream& out) {
-  const std::string json = "{\"deflated\":\"" + analysis::packed(json_of(report)) + "\"}";
-  analysis::write_web_page(page, json, out);
+/// Throws UsageError, which says what is in the way.
+void make_folder(const fs::path& folder) {
+  std::error_code failed, ignored;
+  fs::create_directories(folder, failed);
+  if (!failed && fs::is_directory(folder)) return;
+  fs::path obstacle = folder;
+  while (!fs::exists(obstacle, ignored) && obstacle.has_parent_path() &&
+         obstacle != obstacle.parent_path())
+    obstacle = obstacle.parent_path();
+  const bool is_file = fs::exists(obstacle) && !fs::is_directory(obstacle);
+  throw UsageError("report -o " + folder.string() + ": " +
+                   (is_file ? obstacle.string() + " is a file, and a folder is needed"
+                            : "this folder cannot be made: " + failed.message()));
 }
 
 const char* const kWithoutPages =
@@ -45,33 +42,26 @@ const char* const kWithoutPages =
 }  // namespace
 
 std::optional<fs::path> find_web_page(const char* name) {
-  return beside_program(name, "../web", "../share/kvsweep/web");
+  const fs::path page = beside_program(name, {"../web", "../share/kvsweep/web"}) / name;
+  return fs::exists(page) ? std::optional(page) : std::nullopt;
 }
 
 int report(const Options& options) {
   if (!options.output) throw UsageError("report needs a folder to write to: -o DIR");
   analysis::Report report;
   using_files([&] { report = analysis::make_report(options.arguments, options.profiles); });
-  std::error_code failed;
-  fs::create_directories(*options.output, failed);
-  const std::string why = failed.message();
-  if (failed || !fs::is_directory(*options.output)) {
-    fs::path obstacle = *options.output;
-    while (!fs::exists(obstacle, failed) && obstacle.has_parent_path() &&
-           obstacle != obstacle.parent_path())
-      obstacle = obstacle.parent_path();
-    const bool is_file = fs::exists(obstacle) && !fs::is_directory(obstacle);
-    throw UsageError("report -o " + options.output->string() + ": " +
-                     (is_file ? obstacle.string() + " is a file, and a folder is needed"
-                              : "this folder cannot be made: " + why));
-  }
+  make_folder(*options.output);
+  const std::string json = analysis::report_json(report, kProgram);
   const fs::path target = *options.output / "index.html";
   const fs::path data = *options.output / "report.json";  // of a report without pages
   if (const auto page = find_web_page("report.html")) {
-    analysis::write_file(target, [&](std::ostream& out) { write_page(report, *page, out); });
-    fs::remove(data, failed);
+    analysis::write_file(target, [&](std::ostream& out) {
+      analysis::write_web_page(*page, "{\"deflated\":\"" + analysis::packed(json) + "\"}", out);
+    });
+    std::error_code ignored;
+    fs::remove(data, ignored);
   } else {
-    analysis::write_file(data, [&](std::ostream& out) { out << json_of(report); });
+    analysis::write_file(data, [&](std::ostream& out) { out << json; });
     std::cout << kWithoutPages << '\n';
     analysis::write_file(target, [&](std::ostream& out) {
       analysis::write_plain_report(report, kWithoutPages, out);
