@@ -13,17 +13,10 @@
 namespace driver {
 namespace {
 
-analysis::Colored word(worker::Verdict verdict) {
-  switch (verdict) {
-    case worker::Verdict::ok:
-      return {analysis::Color::good, "ok"};
-    case worker::Verdict::warn:
-      return {analysis::Color::unsure, "warn"};
-    case worker::Verdict::fail:
-      return {analysis::Color::bad, "FAIL"};
-  }
-  return {};
-}
+/// By worker::Verdict.
+constexpr analysis::Colored kWords[] = {{analysis::Color::good, "ok"},
+                                        {analysis::Color::unsure, "warn"},
+                                        {analysis::Color::bad, "FAIL"}};
 
 /// The server of the first cell, whichever version it is.
 std::vector<worker::DoctorRow> examine_first_server(const std::string& sweep, Options options) {
@@ -51,8 +44,8 @@ std::vector<worker::DoctorRow> examine(const Options& options) {
 int doctor(const Options& options) {
   bool failed = false;
   for (const worker::DoctorRow& row : examine(options)) {
-    std::cout << std::left << std::setw(5) << word(row.verdict) << ' ' << std::setw(16) << row.check
-              << ' ' << analysis::terminal_text(row.text) << '\n';
+    std::cout << std::left << std::setw(5) << kWords[static_cast<std::size_t>(row.verdict)] << ' '
+              << std::setw(16) << row.check << ' ' << analysis::terminal_text(row.text) << '\n';
     failed = failed || row.verdict == worker::Verdict::fail;
   }
   return failed ? kSomeCellsFailed : kOk;

@@ -10,69 +10,44 @@
 namespace driver {
 namespace {
 
-/// What is known of a named policy.
-struct NamedPolicy {
-  std::string name;
-  std::string sentence;      // the first of the file's opening comment
-  sweep::ParamMap settings;  // of the file
-};
-
-/// A parameter that the policy uses.
-struct Parameter {
-  const worker::Key* key;
-  std::string value;
-  bool from_file;
-};
-
-std::string opening_sentence(const std::filesystem::path& file) {
-  std::ifstream in(file);
+/// The first sentence of the opening comment of the policy's file.
+std::string sentence_of(const std::string& policy, const worker::Profiles& profiles) {
+  std::ifstream in(profiles.dir() / "policies" / (policy + ".toml"));
   std::string comment;
   for (std::string line; std::getline(in, line) && line.starts_with("# ");)
     comment += (comment.empty() ? "" : " ") + line.substr(2);
-  return comment.substr(0, comment.find(". ")) + (comment.find(". ") < comment.size() ? "." : "");
+  const std::size_t end = comment.find(". ");
+  return analysis::terminal_text(comment.substr(0, end) + (end < comment.size() ? "." : ""));
 }
 
-NamedPolicy policy_named(const std::string& name, worker::Profiles& profiles) {
-  const sweep::ParamMap& settings = profiles.policy(name);
-  return {name, opening_sentence(profiles.dir() / "policies" / (name + ".toml")), settings};
+/// The policy with what its file sets.
+void print_line(const std::string& policy, worker::Profiles& profiles, std::ostream& out) {
+  std::vector<std::string> settings;
+  for (const auto& [key, param] : profiles.policy(policy))
+    settings.push_back(key + " = " + sweep::bare_text(param.value));
+  out << policy << "\n    " << sentence_of(policy, profiles) << "\n    "
+      << analysis::terminal_text(sweep::joined(settings)) << '\n';
 }
 
-/// In the order of the key table.
-std::vector<Parameter> parameters_of(const NamedPolicy& policy, worker::Profiles& profiles) {
-  const sweep::ParamMap cell = {{"policy", {policy.name, {}}}};
+/// The policy with the parameters that it uses, in the order of the key table.
+void print_one(const std::string& policy, worker::Profiles& profiles, std::ostream& out) {
+  const sweep::ParamMap& settings = profiles.policy(policy);
+  const sweep::ParamMap cell = {{"policy", {policy, {}}}};
   const sweep::KeyRules rules = worker::key_rules(profiles);
-  std::vector<Parameter> parameters;
-  for (const worker::Key& key : worker::sweep_keys().keys()) {
-    const std::string& name = key.name;
-    if (!name.starts_with("policy.") || !rules.counts(cell, name)) continue;
-    const auto set = policy.settings.find(name.substr(std::string("policy.").size()));
-    const bool from_file = set != policy.settings.end();
-    parameters.push_back(
-        {&key, from_file ? sweep::bare_text(set->second.value) : key.fallback.text, from_file});
-  }
-  return parameters;
-}
-
-void print_list(const std::vector<NamedPolicy>& policies, std::ostream& out) {
-  for (const NamedPolicy& policy : policies) {
-    std::string settings;
-    for (const auto& [key, param] : policy.settings)
-      settings += (settings.empty() ? "" : ", ") + key + " = " + sweep::bare_text(param.value);
-    out << policy.name << "\n    " << analysis::terminal_text(policy.sentence) << "\n    "
-        << analysis::terminal_text(settings) << '\n';
-  }
-}
-
-void print_one(const NamedPolicy& policy, worker::Profiles& profiles, std::ostream& out) {
+  const std::string section = "policy.";
   analysis::Grid grid;
   for (const char* column : {"key", "value", "set by", "what it is"})
     grid.columns.push_back({column, "", false});
-  for (const Parameter& each : parameters_of(policy, profiles)) {
-    const std::string unit = each.key->unit().empty() ? "" : " " + each.key->unit();
-    grid.rows.push_back({each.key->name, each.value + unit, each.from_file ? "the file" : "default",
-                         each.key->says});
+  for (const worker::Key& key : worker::sweep_keys().keys()) {
+    if (!key.name.starts_with(section) || !rules.counts(cell, key.name)) continue;
+    const auto set = settings.find(key.name.substr(section.size()));
+    const bool from_file = set != settings.end();
+    grid.rows.push_back({key.name,
+                         (from_file ? sweep::bare_text(set->second.value) : key.fallback.text) +
+                             (key.unit().empty() ? "" : " " + key.unit()),
+                         from_file ? "the file" : "default", key.says});
   }
-  out << policy.name << ": " << analysis::terminal_text(policy.sentence) << "\n\n";
+  out << policy << ": " << sentence_of(policy, profiles) << "\n\n";
   print_text(grid, out);
 }
 
@@ -80,12 +55,13 @@ void print_one(const NamedPolicy& policy, worker::Profiles& profiles, std::ostre
 
 int policies(const Options& options) {
   worker::Profiles profiles(options.profiles);
-  std::vector<NamedPolicy> policies;
-  const bool one = !options.arguments.empty();
-  for (const std::string& name :
-       one ? options.arguments : worker::profile_names(options.profiles / "policies"))
-    policies.push_back(policy_named(name, profiles));
-  one ? print_one(policies.front(), profiles, std::cout) : print_list(policies, std::cout);
+  if (!options.arguments.empty()) {
+    print_one(options.arguments.front(), profiles, std::cout);
+    return kOk;
+  }
+  const auto names = worker::profile_names(options.profiles / "policies");
+  for (const std::string& name : names) profiles.policy(name);  // an error comes before the list
+  for (const std::string& name : names) print_line(name, profiles, std::cout);
   return kOk;
 }
 

@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <array>
 #include <chrono>
 #include <fstream>
 #include <iostream>
@@ -24,11 +25,18 @@ namespace {
 using sweep::CellRecord;
 using sweep::CellStatus;
 
-struct Counts {
-  int cells = 0, done = 0, running = 0, left = 0, failed = 0, not_run = 0;
-  std::vector<double> wall_s;  // of cells that are done, where it was recorded
+/// What may become of a cell, with its names in tables and in JSON.
+enum Stand : std::size_t { done, running, left, failed, not_run, stands };
+constexpr const char* kStands[][2] = {{"done", "done"},
+                                      {"running", "running"},
+                                      {"left", "left"},
+                                      {"failed", "failed"},
+                                      {"not run", "not_run"}};
 
-  int over() const { return done + failed + not_run; }
+struct Counts {
+  int cells = 0;
+  std::array<int, stands> of{};
+  std::vector<double> wall_s;  // of cells that are done, where it was recorded
 };
 
 // A driver sends a heartbeat every ten seconds.
@@ -39,13 +47,13 @@ struct Status {
   std::string search;  // how far a search over the archive is; empty without one
   Counts all;
   std::map<std::string, Counts> by_sku;
-  std::vector<CellRecord> failed;
-  std::vector<std::pair<CellRecord, sweep::RunMark>> running;
+  std::vector<CellRecord> failures;
+  std::vector<std::pair<CellRecord, sweep::RunMark>> runs;
   std::optional<sweep::LiveDriver> driver;  // that runs its cells
   double silent_s = 0;                      // since the driver's last heartbeat
   std::vector<std::string> kept;            // results that the plan has no cell for
   std::vector<std::string> left_why;  // by the last run, which is over: a line for each reason
-  bool is_over() const { return all.running == 0 && all.left == 0; }
+  bool is_over() const { return all.of[running] == 0 && all.of[left] == 0; }
   bool driver_is_silent() const { return driver && silent_s > kLongestSilence; }
 };
 
@@ -65,20 +73,11 @@ std::set<int> asked_cells(const std::string& path, const std::vector<CellRecord>
   return indices;
 }
 
-void count(Counts& counts, const CellRecord& cell, bool runs, bool asked) {
-  ++counts.cells;
-  if (cell.status == CellStatus::ok) {
-    ++counts.done;
-    counts.wall_s.push_back(cell.run.wall_s);
-  } else if (runs) {
-    ++counts.running;
-  } else if (cell.status == CellStatus::planned && asked) {
-    ++counts.left;
-  } else if (has_failed(cell.status)) {
-    ++counts.failed;
-  } else {
-    ++counts.not_run;
-  }
+Stand stand_of(const CellRecord& cell, bool runs, bool asked) {
+  if (cell.status == CellStatus::ok) return done;
+  if (runs) return running;
+  if (cell.status == CellStatus::planned && asked) return left;
+  return has_failed(cell.status) ? failed : not_run;
 }
 
 /// Why the last run in /provenance left cells, a line for each reason.
@@ -94,23 +93,9 @@ std::vector<std::string> why_left(const sweep::Table& runs) {
   return lines;
 }
 
-Status read_status(const std::string& path) {
-  Status status;
-  using_files([&path] { sweep::resolved(path); });  // refuses links that lead to themselves
-  // Read first: a driver that ends after this has written everything that is read below.
-  status.driver = sweep::live_driver(path);
-  if (status.driver) status.silent_s = std::max(0.0, -engine::seconds_until(status.driver->heard));
-  if (status.driver_is_silent() && !status.driver->is_certain) status.driver.reset();
-  std::map<std::string, sweep::RunMark> marks;
-  const std::string host = worker::detect_host().name;
-  // The marks first: a cell that is committed in between is done.
-  for (sweep::RunMark& mark : sweep::run_marks(path)) {
-    // A mark outlives a process that was killed.
-    if (!sweep::process_is_gone(mark, host)) marks.emplace(mark.key, mark);
-  }
-  const sweep::ArchiveReader reader = open_archive(path);
-  status.sweep = reader.sweep_name();
-  const std::set<int> asked = asked_cells(path, reader.cells(), status.search);
+/// Counts the cells of an archive, of which those that `marks` names may run.
+void read_cells(const sweep::ArchiveReader& reader, const std::set<int>& asked,
+                const std::map<std::string, sweep::RunMark>& marks, Status& status) {
   const std::vector<analysis::ConfiguredCell> cells(reader.cells().begin(), reader.cells().end());
   std::map<std::string, const CellRecord*> planned;  // by label; they come before kept ones
   for (const analysis::ConfiguredCell& configured : cells) {
@@ -126,48 +111,68 @@ Status read_status(const std::string& path) {
     const auto mark = marks.find(cell.key);
     const bool runs = mark != marks.end() && cell.status != CellStatus::ok;
     status.backend = cell.backend;
-    const bool wanted = asked.contains(cell.index);
-    count(status.all, cell, runs, wanted);
-    count(status.by_sku[analysis::shown(configured.value("gpu"))], cell, runs, wanted);
-    if (runs) status.running.emplace_back(cell, mark->second);
-    if (!runs && has_failed(cell.status)) status.failed.push_back(cell);
+    const Stand stand = stand_of(cell, runs, asked.contains(cell.index));
+    for (Counts* counts : {&status.all, &status.by_sku[analysis::shown(configured.value("gpu"))]}) {
+      ++counts->cells;
+      ++counts->of[stand];
+      if (stand == done) counts->wall_s.push_back(cell.run.wall_s);
+    }
+    if (runs) status.runs.emplace_back(cell, mark->second);
+    if (stand == failed) status.failures.push_back(cell);
   }
-  if (!status.driver && status.all.left > 0) status.left_why = why_left(reader.provenance());
+}
+
+Status read_status(const std::string& path) {
+  Status status;
+  using_files([&path] { sweep::resolved(path); });  // refuses links that lead to themselves
+  // Read first: a driver that ends after this has written everything that is read below.
+  status.driver = sweep::live_driver(path);
+  if (status.driver) status.silent_s = std::max(0.0, -engine::seconds_until(status.driver->heard));
+  if (status.driver_is_silent() && !status.driver->is_certain) status.driver.reset();
+  std::map<std::string, sweep::RunMark> marks;
+  const std::string host = worker::detect_host().name;
+  // The marks first: a cell that is committed in between is done. One outlives a process that was
+  // killed.
+  for (sweep::RunMark& mark : sweep::run_marks(path))
+    if (!sweep::process_is_gone(mark, host)) marks.emplace(mark.key, mark);
+  const sweep::ArchiveReader reader = open_archive(path);
+  status.sweep = reader.sweep_name();
+  read_cells(reader, asked_cells(path, reader.cells(), status.search), marks, status);
+  if (!status.driver && status.all.of[left] > 0) status.left_why = why_left(reader.provenance());
   return status;
 }
 
 /// Seconds until the cells of a SKU are over, if they take as long as earlier ones; NaN if no time
 /// is known.
 double seconds_left(const Counts& counts) {
-  const int left = counts.left + counts.running;
-  if (left == 0) return 0;
-  return analysis::mean(analysis::observed(counts.wall_s)) * left / std::max(1, counts.running);
+  const int runs = counts.of[running], open = counts.of[left] + runs;
+  if (open == 0) return 0;
+  return analysis::mean(analysis::observed(counts.wall_s)) * open / std::max(1, runs);
 }
 
 /// "5/72 done, 2 running, 64 left, 1 failed"
 std::string line_of(const Counts& counts) {
-  std::string line = std::to_string(counts.done) + '/' +
-                     std::to_string(counts.cells - counts.not_run) + " done, " +
-                     std::to_string(counts.running) + " running, " + std::to_string(counts.left) +
-                     " left, " + std::to_string(counts.failed) + " failed";
-  if (counts.not_run > 0)
-    line += " (" + std::to_string(counts.not_run) + " excluded, infeasible or not asked for)";
+  std::string line = std::to_string(counts.of[done]) + '/' +
+                     std::to_string(counts.cells - counts.of[not_run]) + " done";
+  for (const Stand each : {running, left, failed})
+    line += ", " + std::to_string(counts.of[each]) + ' ' + kStands[each][0];
+  if (counts.of[not_run] > 0)
+    line += " (" + std::to_string(counts.of[not_run]) + " excluded, infeasible or not asked for)";
   return line;
 }
 
 void print_skus(const Status& status, std::ostream& out) {
   analysis::Grid grid;
-  grid.columns = {{"gpu", "", false}, {"cells", ""},  {"done", ""},    {"running", ""},
-                  {"left", ""},       {"failed", ""}, {"not run", ""}, {"about", "s left"}};
+  grid.columns = {{"gpu", "", false}, {"cells", ""}};
+  for (const auto& [name, key] : kStands) grid.columns.push_back({name, ""});
+  grid.columns.push_back({"about", "s left"});
   for (const auto& [sku, counts] : status.by_sku) {
-    std::vector<std::string> row = {sku};
-    for (const int each :
-         {counts.cells, counts.done, counts.running, counts.left, counts.failed, counts.not_run})
-      row.push_back(std::to_string(each));
+    std::vector<std::string> row = {sku, std::to_string(counts.cells)};
+    for (const int each : counts.of) row.push_back(std::to_string(each));
     row.push_back(analysis::four_digits(seconds_left(counts)));
     grid.rows.push_back(std::move(row));
   }
-  print_grid(grid, analysis::GridFormat::text, out);
+  print_text(grid, out);
 }
 
 /// "driver silent for 90 s: process 12 on host n1 is stopped or waits for its disk"
@@ -183,12 +188,12 @@ void print_status(const Status& status, std::ostream& out) {
       << "\n\n";
   print_skus(status, out);
   if (!status.search.empty()) out << safe(status.search) << '\n';
-  for (const auto& [cell, mark] : status.running) {
+  for (const auto& [cell, mark] : status.runs) {
     out << "running: cell " << cell.index << ": " << safe(cell.label) << ": attempt "
         << mark.attempt << ", process " << mark.pid << " on " << safe(mark.host) << '\n';
   }
   if (status.driver_is_silent()) out << silence_of(status) << '\n';
-  for (const CellRecord& cell : status.failed) {
+  for (const CellRecord& cell : status.failures) {
     out << sweep::to_text(cell.status) << ": cell " << cell.index << ": " << safe(cell.label)
         << ": " << safe(cell.reason) << '\n';
   }
@@ -202,13 +207,9 @@ void print_status(const Status& status, std::ostream& out) {
 }
 
 void add_counts(analysis::Json& json, const Counts& counts) {
-  json.update({{"cells", counts.cells},
-               {"done", counts.done},
-               {"running", counts.running},
-               {"left", counts.left},
-               {"failed", counts.failed},
-               {"not_run", counts.not_run},
-               {"seconds_left", seconds_left(counts)}});
+  json["cells"] = counts.cells;
+  for (std::size_t i = 0; i < stands; ++i) json[kStands[i][1]] = counts.of[i];
+  json["seconds_left"] = seconds_left(counts);
 }
 
 void print_json(const Status& status, std::ostream& out) {
@@ -227,14 +228,14 @@ void print_json(const Status& status, std::ostream& out) {
     add_counts(gpus.back(), counts);
   }
   json["running_cells"] = Json::array();
-  for (const auto& [cell, mark] : status.running)
+  for (const auto& [cell, mark] : status.runs)
     json["running_cells"].push_back({{"cell", cell.index},
                                      {"label", cell.label},
                                      {"attempt", mark.attempt},
                                      {"host", mark.host},
                                      {"pid", mark.pid}});
   json["failures"] = Json::array();
-  for (const CellRecord& cell : status.failed)
+  for (const CellRecord& cell : status.failures)
     json["failures"].push_back({{"cell", cell.index},
                                 {"label", cell.label},
                                 {"status", sweep::to_text(cell.status)},
