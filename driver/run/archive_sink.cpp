@@ -18,13 +18,6 @@ std::string outcome_text(const sweep::CellRecord& record) {
   return std::isnan(steps) ? text : text + sweep::formatted(", %.0f steps", steps);
 }
 
-/// Marks of attempts that an earlier run started and did not finish, by key.
-std::map<std::string, sweep::RunMark> earlier_starts(const sweep::Archive& archive) {
-  std::map<std::string, sweep::RunMark> starts;
-  for (const sweep::RunMark& mark : archive.deaths()) starts[mark.key] = mark;
-  return starts;
-}
-
 }  // namespace
 
 std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::string>& done) {
@@ -68,12 +61,11 @@ void group_by_server(const Plan& plan, std::vector<CellTask>& tasks) {
 
 std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& expected_s,
                                  const sweep::Archive& archive, bool retry_quarantined) {
-  std::map<std::string, const sweep::CellRecord*> records;
-  for (const sweep::CellRecord& record : archive.cells()) records[record.key] = &record;
-  const auto starts = earlier_starts(archive);
+  std::map<std::string, sweep::RunMark> starts;  // of an earlier run that did not finish them
+  for (const sweep::RunMark& mark : archive.deaths()) starts[mark.key] = mark;
   std::vector<CellTask> tasks;
   for (const PlannedCell& planned : plan.cells) {
-    const sweep::CellRecord& record = *records.at(planned.key);
+    const sweep::CellRecord& record = archive.cells()[static_cast<std::size_t>(planned.cell.index)];
     if (!planned.selected || !planned.runs() || record.has_result(plan.least)) continue;
     if (record.status == sweep::CellStatus::quarantined && !retry_quarantined) continue;
     CellTask task{.cell = planned.cell.index, .sku = planned.repeats->gpu};
@@ -94,21 +86,14 @@ std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& 
 
 ArchiveSink::ArchiveSink(const Plan& plan, const std::string& profiles, sweep::Archive& archive,
                          const SpaceWait& with_space, ProgressLine& progress)
-    : profiles_(profiles),
-      level_(plan.record),
+    : plan_(plan),
+      profiles_(profiles),
       archive_(archive),
       with_space_(with_space),
-      progress_(progress) {
-  std::map<std::string, int> row_of_key;
-  for (const sweep::CellRecord& record : archive.cells()) row_of_key[record.key] = record.index;
-  for (const PlannedCell& planned : plan.cells) {
-    cells_[planned.cell.index] = &planned;
-    row_of_[planned.cell.index] = row_of_key.at(planned.key);
-  }
-}
+      progress_(progress) {}
 
 const sweep::CellRecord& ArchiveSink::record_of(int cell) const {
-  return archive_.cells()[static_cast<std::size_t>(row_of_.at(cell))];
+  return archive_.cells()[static_cast<std::size_t>(cell)];
 }
 
 void ArchiveSink::on_worker(int worker, const worker::Hello& hello) {
@@ -125,7 +110,8 @@ std::string ArchiveSink::config_of(const std::vector<int>& cells) {
   const std::string mark = archive_.marks().path(record_of(cells.front()).key);
   std::vector<worker::CellJob> jobs;
   for (const int cell : cells)
-    jobs.push_back({record_of(cell), cells_.at(cell)->cell.params, profiles_, mark, level_});
+    jobs.push_back({record_of(cell), plan_.cells[static_cast<std::size_t>(cell)].cell.params,
+                    profiles_, mark, plan_.record});
   return worker::encode_jobs(jobs);
 }
 

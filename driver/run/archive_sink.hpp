@@ -48,13 +48,11 @@ class ArchiveSink final : public FarmSink {
   const sweep::CellRecord& record_of(int cell) const;
   void leave_mark(sweep::RunMark mark, int deaths);
 
-  std::map<int, const PlannedCell*> cells_;  // by plan index
-  std::map<int, int> row_of_;                // plan index -> row of the archive
-  std::map<int, sweep::RunMark> running_;    // by plan index
-  std::string workers_;                      // the GPU and node of each, for /provenance
+  const Plan& plan_;
+  std::map<int, sweep::RunMark> running_;  // by plan index, which is the archive's row
+  std::string workers_;                    // the GPU and node of each, for /provenance
   worker::Host self_ = worker::detect_host();
   std::string profiles_;
-  sweep::RecordLevel level_;
   sweep::Archive& archive_;
   const SpaceWait& with_space_;
   ProgressLine& progress_;
