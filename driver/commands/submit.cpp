@@ -55,39 +55,27 @@ void check_options(const Options& options, const Plan& plan, const Cluster& clus
 }
 
 /// The cells of a SKU that are left to run, with what is known from the archive that its job
-/// continues.
-std::vector<PlanLine> cells_left(const Plan& plan, const std::string& sku,
-                                 const fs::path& archive) {
-  PlanReport report =
-      report_plan(plan, {}, fs::exists(archive) ? std::optional(archive) : std::nullopt);
-  std::erase_if(report.lines,
-                [&](const PlanLine& line) { return !line.runs || line.cell->gpu() != sku; });
-  return report.lines;
-}
-
-/// Throws UsageError when the merged archive has `cells` results that the archive of the SKU's job
-/// lacks. A job with an archive of its own does not read the merged one, so it would run them
-/// again.
-void check_nothing_beside(const SubmitPaths& paths, const std::string& sku, std::size_t cells) {
-  const fs::path own = paths.of_sku(sku);
-  if (cells == 0 || !fs::exists(own)) return;
-  throw UsageError(paths.archive.string() + " has " + std::to_string(cells) +
-                   " of the cells that " + own.string() +
-                   " lacks, and a job would run them again: submit " +
-                   paths.of(".merge.sbatch").string() + " and move " + own.string() + " away");
-}
-
-/// The cells left for the job of a SKU.
+/// continues. Throws UsageError when the merged archive has results that this one lacks: a job with
+/// an archive of its own does not read the merged one, so it would run them again.
 std::vector<PlanLine> cells_left(const Submission& submission, const std::string& sku) {
-  const SubmitPaths& paths = submission.paths;
-  std::vector<PlanLine> cells = cells_left(submission.plan, sku, paths.of_sku(sku));
+  const auto lines_of = [&](const fs::path& archive) {
+    return report_plan(submission.plan, {},
+                       fs::exists(archive) ? std::optional(archive) : std::nullopt)
+        .lines;
+  };
+  const fs::path own = submission.paths.of_sku(sku), archive = submission.paths.archive;
+  std::vector<PlanLine> cells = lines_of(own);
+  std::erase_if(cells, [&](const PlanLine& line) { return !line.runs || line.cell->gpu() != sku; });
   std::set<std::string> not_merged;
-  for (const PlanLine& line : cells_left(submission.plan, sku, paths.archive))
-    not_merged.insert(line.cell->key);
+  for (const PlanLine& line : lines_of(archive))
+    if (line.runs) not_merged.insert(line.cell->key);
   const std::size_t merged = std::erase_if(
       cells, [&](const PlanLine& line) { return !not_merged.contains(line.cell->key); });
-  check_nothing_beside(paths, sku, merged);
-  return cells;
+  if (merged == 0 || !fs::exists(own)) return cells;
+  throw UsageError(archive.string() + " has " + std::to_string(merged) + " of the cells that " +
+                   own.string() + " lacks, and a job would run them again: submit " +
+                   submission.paths.of(".merge.sbatch").string() + " and move " + own.string() +
+                   " away");
 }
 
 /// Leaves the cell that is expected to take about two minutes, long enough to be drained.
@@ -117,14 +105,6 @@ std::vector<BatchScript> scripts_of(const Submission& submission) {
   return scripts;
 }
 
-/// FILE.old, or where that is there FILE.old2, FILE.old3, ...
-fs::path kept_name(const fs::path& file) {
-  fs::path kept = file.string() + ".old";
-  for (int number = 2; fs::exists(kept); ++number)
-    kept = file.string() + ".old" + std::to_string(number);
-  return kept;
-}
-
 /// Writes a script; one that was there and differs, perhaps edited by hand, is kept.
 void write_script(const BatchScript& script) {
   std::string before;
@@ -132,7 +112,9 @@ void write_script(const BatchScript& script) {
     before.assign(std::istreambuf_iterator<char>(there), {});
   if (before == script.text) return;
   if (!before.empty()) {
-    const fs::path kept = kept_name(script.file);
+    fs::path kept = script.file.string() + ".old";  // or, where that is there, FILE.old2, ...
+    for (int number = 2; fs::exists(kept); ++number)
+      kept = script.file.string() + ".old" + std::to_string(number);
     fs::rename(script.file, kept);
     std::cout << script.file.string() << " differed and is now " << kept.string() << '\n';
   }
@@ -164,9 +146,8 @@ std::string submit_script(const BatchScript& script, const std::string& options)
 /// The merge waits until these jobs have ended, one way or the other, and for other merges of the
 /// same sweep.
 std::string dependency_on(const std::vector<std::string>& jobs) {
-  std::string list = "--dependency=";
-  for (const std::string& job : jobs) list += (job == jobs.front() ? "afterany:" : ":") + job;
-  return list + (jobs.empty() ? "singleton " : ",singleton ");
+  const std::string all = jobs.empty() ? "" : "afterany:" + sweep::joined(jobs, ":") + ',';
+  return "--dependency=" + all + "singleton ";
 }
 
 void submit_all(const std::vector<BatchScript>& scripts) {
@@ -178,11 +159,9 @@ void submit_all(const std::vector<BatchScript>& scripts) {
     }
   } catch (const std::runtime_error& error) {
     if (jobs.empty()) throw;
-    std::string list;
-    for (const std::string& job : jobs) list += ' ' + job;
     throw std::runtime_error(std::string(error.what()) +
-                             "; submitted before that, and still queued:" + list +
-                             " (scancel takes them back)");
+                             "; submitted before that, and still queued: " +
+                             sweep::joined(jobs, " ") + " (scancel takes them back)");
   }
 }
 
@@ -198,11 +177,10 @@ void print_commands(const std::vector<BatchScript>& scripts) {
 }
 
 void print_scripts(const std::vector<BatchScript>& scripts) {
-  const char* gap = "";
-  for (const BatchScript& script : scripts) {
-    std::cout << gap << "# ----- " << script.file.string() << '\n' << script.text;
-    gap = "\n";
-  }
+  for (const BatchScript& script : scripts)
+    std::cout << (&script == &scripts.front() ? "" : "\n") << "# ----- " << script.file.string()
+              << '\n'
+              << script.text;
 }
 
 void check_submit(const SubmitOptions& submit) {

@@ -2,12 +2,19 @@
 
 #include <algorithm>
 #include <ranges>
+#include <regex>
 #include <set>
 
 #include "workers/profiles/profiles.hpp"
 
 namespace driver {
 namespace {
+
+/// Whether the text has no line break or other control character. Text after a break would become
+/// a line of the script.
+bool is_one_line(std::string_view text) {
+  return std::ranges::none_of(text, [](unsigned char c) { return c < ' ' || c == 0x7f; });
+}
 
 void check_plain(const std::string& option, const std::optional<std::string>& word) {
   if (!word || word->empty() || sweep::is_plain_word(*word)) return;
@@ -91,15 +98,11 @@ SkuNodes read_sku(ParamReader& in, const std::string& sku) {
   nodes.gpus_per_node = count_of(in, at + "gpus_per_node", 1, 64);
   nodes.cores_per_gpu = count_of(in, at + "cores_per_gpu", 1, 1024);
   nodes.node_memory_gib = in.number(at + "node_memory_gib", 0, 1, 1 << 20);
-  for (const char* key : {"gres", "constraint"}) {
-    const std::string& asked = key == std::string("gres") ? nodes.gres : nodes.constraint;
+  for (const auto& [key, asked] :
+       {std::pair("gres", nodes.gres), std::pair("constraint", nodes.constraint)})
     if (asked.find_first_of("|,/") != std::string::npos)
       in.fail(at + key, "must name one kind of card, without '|', ',' or '/'");
-  }
-  const bool counted = nodes.gres.find_last_not_of("0123456789") != nodes.gres.size() - 1 &&
-                       nodes.gres[nodes.gres.find_last_not_of("0123456789")] == ':';
-  const bool names_gpu = nodes.gres == "gpu" || nodes.gres.starts_with("gpu:");
-  if (!names_gpu || nodes.gres == "gpu:" || counted)
+  if (!std::regex_match(nodes.gres, std::regex("(?!.*:[0-9]+$)gpu(:.+)?")))
     in.fail(at + "gres", "must be gpu or gpu:TYPE, without a number");
   return nodes;
 }
@@ -174,18 +177,13 @@ void check_agreement(const ParamReader& in, const Cluster& cluster) {
 fs::path cluster_file(const fs::path& folder, const std::string& name) {
   if (name.ends_with(".toml")) return name;
   const std::vector<std::string> known = worker::profile_names(folder);
-  for (const std::string& each : known)
-    if (each == name) return folder / (name + ".toml");
+  if (std::ranges::count(known, name) > 0) return folder / (name + ".toml");
   throw sweep::SpecError("unknown cluster \"" + name + '"' + sweep::suggestion(name, known) + ", " +
                          folder.string() + " has: " + sweep::joined(known) +
                          "; a profile of your own is given by its path, FILE.toml");
 }
 
 }  // namespace
-
-bool is_one_line(std::string_view text) {
-  return std::ranges::none_of(text, [](unsigned char c) { return c < ' ' || c == 0x7f; });
-}
 
 void check_script_words(const Options& options) {
   check_plain("--account", options.account);

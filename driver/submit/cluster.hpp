@@ -2,17 +2,12 @@
 #include <filesystem>
 #include <map>
 #include <string>
-#include <string_view>
 #include <vector>
 
 #include "driver/command_line/options.hpp"
 #include "sweeps/definition/params.hpp"
 
 namespace driver {
-
-/// Whether the text has no line break or other control character. Text after a break would become
-/// a line of the script.
-bool is_one_line(std::string_view text);
 
 /// Refuses options that a batch script cannot carry. Throws UsageError, which names the option.
 void check_script_words(const Options& options);

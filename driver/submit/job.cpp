@@ -4,6 +4,7 @@
 #include <cmath>
 #include <cstdint>
 #include <ranges>
+#include <regex>
 
 #include "analysis/text/text_table.hpp"
 
@@ -89,11 +90,45 @@ void check_time(const SkuJob& job, const Cluster& cluster, const SubmitOptions& 
                      cluster.place_of("cluster.end_margin_s") + ')');
 }
 
+/// Minutes, rounded up, of a time as Slurm has it: "90", "90:00", "1:30:00", "1-0", "0-01:30".
+/// Throws UsageError.
+int minutes_of(const std::string& time) {
+  static const std::regex kForm(R"((?:(\d{1,6})-)?(\d{1,6})(?::(\d{1,6}))?(?::(\d{1,6}))?)");
+  std::smatch fields;
+  std::int64_t seconds = 0;
+  if (std::regex_match(time, fields, kForm)) {
+    // With days the first field is hours; else the last of two or three fields is seconds.
+    std::int64_t unit_s = fields[1].matched || fields[4].matched ? 3600 : 60;
+    if (fields[1].matched) seconds = std::stoi(fields[1]) * std::int64_t{24 * 3600};
+    for (std::size_t i = 2; i < fields.size() && fields[i].matched; ++i, unit_s /= 60)
+      seconds += std::stoi(fields[i]) * unit_s;
+  }
+  constexpr std::int64_t kMost = std::int64_t{10} * 365 * 24 * 3600;
+  if (seconds >= 1 && seconds <= kMost) return static_cast<int>((seconds + 59) / 60);
+  throw UsageError(
+      "--time must be as Slurm has it, from a minute to ten years: MINUTES, MINUTES:SECONDS, "
+      "HOURS:MINUTES:SECONDS, DAYS-HOURS, DAYS-HOURS:MINUTES or DAYS-HOURS:MINUTES:SECONDS; "
+      "found \"" +
+      time + '"');
+}
+
+/// The longest job, in hours, of its QOS or else of the cluster, and the place of that key.
+std::pair<double, std::string> max_hours(const Cluster& cluster, const SubmitOptions& options) {
+  const std::string qos = options.qos.value_or(cluster.qos);
+  const auto found = cluster.qos_hours.find(qos);
+  if (found != cluster.qos_hours.end())
+    return {found->second, cluster.place_of("qos." + qos + ".max_hours")};
+  if (!cluster.qos_hours.empty() && !qos.empty())
+    throw UsageError("--qos " + qos + ": " + cluster.file + " has no table [qos." + qos +
+                     "]; it has: " + sweep::joined(std::views::keys(cluster.qos_hours)));
+  return {cluster.max_hours, cluster.place_of("cluster.max_hours")};
+}
+
 /// Sets the time limit in minutes from --time or the plan, never above the cluster's limit.
 void size_time(SkuJob& job, const std::string& backend, const Cluster& cluster,
                const SubmitOptions& options) {
-  std::string place;
-  const double limit_s = max_hours(cluster, options, &place) * 3600;
+  const auto [hours, place] = max_hours(cluster, options);
+  const double limit_s = hours * 3600;
   const double start_s = backend == "sim" ? kSimStartS : kModelStartS;
   const double least_s = start_s + job.longest_s + cluster.signal_lead_s;
   if (least_s > limit_s) {
@@ -116,18 +151,6 @@ void size_time(SkuJob& job, const std::string& backend, const Cluster& cluster,
 
 }  // namespace
 
-double max_hours(const Cluster& cluster, const SubmitOptions& options, std::string* place) {
-  const std::string qos = options.qos.value_or(cluster.qos);
-  const auto found = cluster.qos_hours.find(qos);
-  const bool known = found != cluster.qos_hours.end();
-  if (!known && !cluster.qos_hours.empty() && !qos.empty())
-    throw UsageError("--qos " + qos + ": " + cluster.file + " has no table [qos." + qos +
-                     "]; it has: " + sweep::joined(std::views::keys(cluster.qos_hours)));
-  if (place != nullptr)
-    *place = cluster.place_of(known ? "qos." + qos + ".max_hours" : "cluster.max_hours");
-  return known ? found->second : cluster.max_hours;
-}
-
 SkuJob size_job(const std::string& sku, std::vector<PlanLine> cells, const std::string& backend,
                 const Cluster& cluster, const SubmitOptions& options) {
   SkuJob job;
@@ -142,37 +165,6 @@ SkuJob size_job(const std::string& sku, std::vector<PlanLine> cells, const std::
   size_memory(job, backend, cluster);
   size_time(job, backend, cluster, options);
   return job;
-}
-
-int minutes_of(const std::string& time) {
-  const std::size_t dash = time.find('-');
-  const bool has_days = dash != time.npos;
-  const std::vector<std::string> fields =
-      sweep::split(std::string_view(time).substr(has_days ? dash + 1 : 0), ":");
-  const auto is_count = [](const std::string& text) {
-    return !text.empty() && text.size() <= 6 &&
-           text.find_first_not_of("0123456789") == std::string::npos;
-  };
-  const bool is_whole = (!has_days || is_count(time.substr(0, dash))) && fields.size() <= 3 &&
-                        !fields.empty() && !time.ends_with(':') &&
-                        std::ranges::all_of(fields, is_count);
-  std::int64_t seconds = 0;
-  if (is_whole) {
-    // With days the first field is hours; else the last of two or three fields is seconds.
-    std::int64_t unit_s = has_days || fields.size() == 3 ? 3600 : 60;
-    if (has_days) seconds = std::stoi(time) * std::int64_t{24 * 3600};
-    for (const std::string& field : fields) {
-      seconds += std::stoi(field) * unit_s;
-      unit_s /= 60;
-    }
-  }
-  constexpr std::int64_t kMost = std::int64_t{10} * 365 * 24 * 3600;
-  if (seconds >= 1 && seconds <= kMost) return static_cast<int>((seconds + 59) / 60);
-  throw UsageError(
-      "--time must be as Slurm has it, from a minute to ten years: MINUTES, MINUTES:SECONDS, "
-      "HOURS:MINUTES:SECONDS, DAYS-HOURS, DAYS-HOURS:MINUTES or DAYS-HOURS:MINUTES:SECONDS; "
-      "found \"" +
-      time + '"');
 }
 
 std::string slurm_time(int minutes) {

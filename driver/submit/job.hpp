@@ -26,18 +26,11 @@ struct SkuJob {
   int gpus() const { return nodes * gpus_per_node; }
 };
 
-/// The longest job, in hours, of its QOS or else of the cluster. `place` receives the key's place.
-double max_hours(const Cluster& cluster, const SubmitOptions& options,
-                 std::string* place = nullptr);
-
 /// Sizes the job of these cells, none of which is done. Throws sweep::SpecError or UsageError if
 /// the cluster cannot run one of them, and names the key that forbids it.
 SkuJob size_job(const std::string& sku, std::vector<PlanLine> cells, const std::string& backend,
                 const Cluster& cluster, const SubmitOptions& options);
 
-/// Minutes, rounded up, of a time as Slurm has it: "90", "90:00", "1:30:00", "1-0", "0-01:30".
-/// Throws UsageError.
-int minutes_of(const std::string& time);
 /// "12:30:00"
 std::string slurm_time(int minutes);
 

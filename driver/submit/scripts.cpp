@@ -5,6 +5,7 @@
 #include <fstream>
 #include <map>
 #include <optional>
+#include <regex>
 
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
@@ -20,23 +21,18 @@ using TemplateValues = std::map<std::string, std::string>;
 /// The line with its placeholders replaced; empty optional if one of the values is empty.
 std::optional<std::string> fill_line(const std::string& line, const TemplateValues& values,
                                      const std::string& where) {
+  static const std::regex kPlaceholder(R"(\{\{(.*?)\}\})");
   std::string filled;
-  std::size_t at = 0;
-  while (true) {
-    const std::size_t open = line.find("{{", at);
-    const std::size_t close = line.find("}}", open);
-    filled += line.substr(at, open - at);
-    if (close == std::string::npos)
-      return filled + (open == std::string::npos ? "" : line.substr(open));
-    const auto value = values.find(line.substr(open + 2, close - open - 2));
-    if (value == values.end()) {
-      throw sweep::SpecError(where + ": nothing is known for the placeholder " +
-                             line.substr(open, close + 2 - open));
-    }
+  auto from = line.begin();
+  for (std::sregex_iterator at(from, line.end(), kPlaceholder), none; at != none; ++at) {
+    const auto value = values.find((*at)[1]);
+    if (value == values.end())
+      throw sweep::SpecError(where + ": nothing is known for the placeholder " + at->str());
     if (value->second.empty()) return std::nullopt;
-    filled += value->second;
-    at = close + 2;
+    filled.append(from, (*at)[0].first).append(value->second);
+    from = (*at)[0].second;
   }
+  return filled.append(from, line.end());
 }
 
 /// Returns the file with every {{name}} replaced. Drops a line if the text of one of its
@@ -97,20 +93,15 @@ std::string launcher(const Submission& submission, const SkuJob& job) {
   return command + (srun ? " --distribution=cyclic --ntasks=" : " --map-by node -n ") + ranks;
 }
 
-/// The words that run a command in an image, with folders that the command needs and that the
-/// image does not have by itself.
-std::string in_image(const std::string& image, const std::vector<std::string>& folders) {
-  std::string text = "apptainer exec --nv";
-  for (const std::string& each : folders) text += " --bind \"" + each + '"';
-  return text + " \"" + image + '"';
-}
-
-/// The array that stands before kvsweep in a script; empty: no image has it.
+/// The array that stands before kvsweep in a script, with folders that kvsweep needs and that the
+/// image does not have by itself; empty: no image has it.
 std::string container(const Submission& submission, std::vector<std::string> folders) {
   const Cluster& cluster = submission.cluster;
   if (cluster.container.empty()) return "";
   if (!cluster.model_cache.empty()) folders.emplace_back("$HF_HOME");
-  return "container=(" + in_image(cluster.container, folders) + ')';
+  std::string text = "container=(apptainer exec --nv";
+  for (const std::string& each : folders) text += " --bind \"" + each + '"';
+  return text + " \"" + cluster.container + "\")";
 }
 
 /// The image of servers, as an option for the run.
