@@ -15,10 +15,8 @@ namespace driver {
 namespace {
 
 struct Total {
-  int cells = 0;
-  int to_run = 0;
-  double served_s = 0;
-  double busy_s = 0;
+  int cells = 0, to_run = 0;
+  double served_s = 0, busy_s = 0;
   double host_gib = 0;  // largest of one cell
 };
 
@@ -88,9 +86,6 @@ void add_starts(PlanReport& report) {
   }
 }
 
-/// Whether host tiers take real memory. The simulator only counts their blocks.
-bool has_real_tiers(const Plan& plan) { return plan.backend != "sim"; }
-
 void print_cells(const PlanReport& report, std::ostream& out) {
   analysis::Grid grid;
   grid.columns = {{"cell", ""},    {"key", "", false}, {"runs", "", false},
@@ -104,15 +99,6 @@ void print_cells(const PlanReport& report, std::ostream& out) {
          worker::label(line.cell->cell) + (line.why.empty() ? "" : ": " + line.why)});
   }
   print_text(grid, out);
-}
-
-void print_host_memory(const PlanReport& report, std::ostream& out) {
-  double largest = 0;
-  for (const PlanLine& line : report.lines)
-    if (line.runs) largest = std::max(largest, line.host_gib);
-  out << "host memory: the largest cell takes " << analysis::four_digits(largest)
-      << " GiB; cells that do not fit a node together wait for each other (--node-memory-gib says "
-         "how much a node has).\n";
 }
 
 /// Where the times of cells that are to run come from.
@@ -141,32 +127,33 @@ PlanReport report_plan(const Plan& plan, const PlanRules& rules,
                   plan.spec.name);
   const PlanHistory* history = known ? &*known : nullptr;
   PlanReport report;
-  report.rules = rules;
   report.lines.reserve(plan.cells.size());
   worker::WorkloadCache workloads;
   for (const PlannedCell& planned : plan.cells)
     if (planned.selected)
       report.lines.push_back(line_of(planned, plan.least, history, rules, workloads));
   add_starts(report);
-  if (history == nullptr) return report;
-  report.kept = history->unplanned(plan);
+  if (history != nullptr) report.kept = history->unplanned(plan);
   return report;
 }
 
 void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
-  out << plan.spec.name << ": " << plan.cells.size() << " cells, backend " << plan.backend << '\n';
-  out << '\n';
+  const bool has_real_tiers = plan.backend != "sim";  // which only counts their blocks
+  out << plan.spec.name << ": " << plan.cells.size() << " cells, backend " << plan.backend
+      << "\n\n";
   print_cells(report, out);
   out << '\n';
   analysis::Grid grid;
   grid.columns = {
       {"gpu", "", false}, {"cells", ""}, {"to run", ""}, {"served", "s"}, {"worker", "s"}};
-  if (has_real_tiers(plan)) grid.columns.push_back({"host tier", "GiB a cell"});
+  if (has_real_tiers) grid.columns.push_back({"host tier", "GiB a cell"});
+  double largest_gib = 0;
   for (const auto& [sku, total] : totals_by_sku(report)) {
+    largest_gib = std::max(largest_gib, total.host_gib);
     std::vector<std::string> row = {sku, std::to_string(total.cells), std::to_string(total.to_run),
                                     analysis::four_digits(total.served_s),
                                     analysis::four_digits(total.busy_s)};
-    if (has_real_tiers(plan)) row.push_back(analysis::four_digits(total.host_gib));
+    if (has_real_tiers) row.push_back(analysis::four_digits(total.host_gib));
     grid.rows.push_back(row);
   }
   print_text(grid, out);
@@ -176,7 +163,10 @@ void print_plan(const Plan& plan, const PlanReport& report, std::ostream& out) {
     out << "starts of servers: " << report.starts << ", " << analysis::four_digits(report.starts_s)
         << " s of the worker's time, guessed: a minute to compile (llama-server: none), and the "
            "weights at 1 GB/s.\n";
-  if (has_real_tiers(plan)) print_host_memory(report, out);
+  if (has_real_tiers)
+    out << "host memory: the largest cell takes " << analysis::four_digits(largest_gib)
+        << " GiB; cells that do not fit a node together wait for each other (--node-memory-gib "
+           "says how much a node has).\n";
   std::set<std::string> assumed;
   for (const PlanLine& line : report.lines) assumed.insert(line.assumed);
   for (const std::string& text : assumed)

@@ -28,7 +28,6 @@ struct PlanRules {
 
 struct PlanReport {
   std::vector<PlanLine> lines;
-  PlanRules rules;
   std::size_t kept = 0;  // results in the archive that the plan has no cell for
   int starts = 0;        // of servers, in the worker's time of cells that run
   double starts_s = 0;
