@@ -12,56 +12,48 @@
 namespace analysis {
 namespace {
 
-/// A latency, and where its values are.
-struct Latency {
-  std::string_view name, table, column, since;  // since: the column of its beginning, if one is
+/// What a limit may be of: a statistic over rows of a table, or, without one, a figure of the cell.
+struct Quantity {
+  std::string_view name, unit = "s", table = "", column = "", since = "";  // since: its beginning
+  bool is_most = true;                                                     // less is better
 };
-constexpr Latency kLatencies[] = {
-    {"ttft", "turns", "ttft_s", ""},
-    {"tpot", "turns", "tpot_s", ""},
-    {"first_token", "jobs", "t_first_token_s", "t_arrive_s"},
-    {"queue", "turns", "queue_s", ""},
-    {"jct_wall", "jobs", "jct_wall_s", ""},
-    {"jct_turns", "jobs", "jct_turns_s", ""},
-};
-constexpr std::string_view kInteractivity = "interactivity";
-
-/// A figure that is a metric as it is.
-struct CellFigure {
-  std::string_view name, unit;
-  bool is_most = false;  // less is better
-};
-constexpr CellFigure kFigures[] = {{"output_tok_per_s", "tok/s"},
-                                   {"total_tok_s", "tok/s"},
-                                   {"prefix_hit_rate", ""},
-                                   {"host_hit_rate", ""},
-                                   {"preemptions", "", true}};
-
-template <class Row, std::size_t n>
-const Row* row_named(const Row (&rows)[n], std::string_view name) {
-  const Row* found = std::ranges::find(rows, name, &Row::name);
-  return found == std::end(rows) ? nullptr : found;
-}
+const std::vector<Quantity> kQuantities = {
+    {"ttft", "s", "turns", "ttft_s"},
+    {"tpot", "s", "turns", "tpot_s"},
+    {"first_token", "s", "jobs", "t_first_token_s", "t_arrive_s"},
+    {"queue", "s", "turns", "queue_s"},
+    {"jct_wall", "s", "jobs", "jct_wall_s"},
+    {"jct_turns", "s", "jobs", "jct_turns_s"},
+    {"interactivity", "tok/s", "turns", "tpot_s", "", false},  // the inverse
+    {"output_tok_per_s", "tok/s", "", "", "", false},
+    {"total_tok_s", "tok/s", "", "", "", false},
+    {"prefix_hit_rate", "", "", "", "", false},
+    {"host_hit_rate", "", "", "", "", false},
+    {"preemptions", ""}};
 
 /// A metric taken apart: "ttft_p90".
-struct Statistic {
-  std::string name;     // "ttft"
+struct Metric {
+  const Quantity* of;   // "ttft"
   double percent = -1;  // -1: the mean
+  bool is_figure() const { return of->table.empty(); }
   std::string text() const {
+    const std::string name(of->name);
+    if (is_figure()) return name;
     if (percent == 100) return name + "_max";
     return name + (percent < 0 ? "_mean" : "_p" + exact_number(percent));
   }
 };
 
-std::optional<Statistic> statistic_of(std::string metric) {
-  if (metric.ends_with("_s") && row_named(kFigures, metric) == nullptr)
-    metric.resize(metric.size() - 2);
-  const std::size_t at = metric.rfind('_');
+/// None where no limit can be of it.
+std::optional<Metric> metric_of(std::string text) {
+  Metric found{sweep::find_named(kQuantities, text)};
+  if (found.of != nullptr) return found.is_figure() ? std::optional(found) : std::nullopt;
+  if (text.ends_with("_s")) text.resize(text.size() - 2);
+  const std::size_t at = text.rfind('_');
   if (at == std::string::npos) return std::nullopt;
-  Statistic found{metric.substr(0, at)};
-  const std::string_view what = std::string_view(metric).substr(at + 1);
-  if (row_named(kLatencies, found.name) == nullptr && found.name != kInteractivity)
-    return std::nullopt;
+  found.of = sweep::find_named(kQuantities, text.substr(0, at));
+  if (found.of == nullptr || found.is_figure()) return std::nullopt;
+  const std::string_view what = std::string_view(text).substr(at + 1);
   if (what == "max") found.percent = 100;
   if (what == "max" || what == "mean") return found;
   const auto percent = what.starts_with('p') ? number_from(what.substr(1)) : std::nullopt;
@@ -70,16 +62,12 @@ std::optional<Statistic> statistic_of(std::string metric) {
   return found;
 }
 
-template <class Row, std::size_t n>
-std::string names_of(const Row (&rows)[n]) {
-  std::vector<std::string> names;
-  for (const Row& each : rows) names.emplace_back(each.name);
-  return sweep::joined(names);
-}
-
 std::string known_metrics() {
-  return "NAME_p90 (any percentile), NAME_mean or NAME_max of " + names_of(kLatencies) + ", " +
-         std::string(kInteractivity) + "; or " + names_of(kFigures);
+  std::vector<std::string> statistics, figures;
+  for (const Quantity& each : kQuantities)
+    (each.table.empty() ? figures : statistics).emplace_back(each.name);
+  return "NAME_p90 (any percentile), NAME_mean or NAME_max of " + sweep::joined(statistics) +
+         "; or " + sweep::joined(figures);
 }
 
 std::string without_blanks(std::string text) {
@@ -92,32 +80,27 @@ Limit limit_of(const std::string& text) {
   const auto number =
       at == std::string::npos ? std::nullopt : number_from(without_blanks(text.substr(at + 1)));
   Limit limit{without_blanks(text.substr(0, at)), number.value_or(sweep::kNotObserved)};
-  const CellFigure* figure = row_named(kFigures, limit.metric);
-  const bool is_count = figure != nullptr && figure->is_most;  // none at all is a limit, too
+  const auto metric = metric_of(limit.metric);
+  // None at all is a limit, too.
+  const bool is_count = metric && metric->is_figure() && metric->of->is_most;
   if (!(limit.value > 0 || (is_count && limit.value == 0)) || std::isinf(limit.value))
     throw std::invalid_argument('"' + text + "\" is no limit: METRIC=NUMBER, as ttft_p90=2");
-  const auto statistic = statistic_of(limit.metric);
-  if (!statistic && figure == nullptr)
+  if (!metric)
     throw std::invalid_argument(
         (direction_of(limit.metric) == Direction::neither
              ? limit.metric + " has no direction: neither more nor less of it is better"
              : "an SLO has no metric " + limit.metric) +
         "; limits are of " + known_metrics());
-  if (statistic) limit.metric = statistic->text();  // one spelling of "ttft_p90_s"
-  limit.is_most = figure != nullptr ? figure->is_most : statistic->name != kInteractivity;
+  limit.metric = metric->text();  // one spelling of "ttft_p90_s"
+  limit.is_most = metric->of->is_most;
   return limit;
 }
 
 }  // namespace
 
 std::string with_unit(const std::string& number, const std::string& metric) {
-  std::string_view unit = "s";
-  if (const CellFigure* figure = row_named(kFigures, metric)) {
-    unit = figure->unit;
-  } else if (metric.starts_with(kInteractivity)) {
-    unit = "tok/s";
-  }
-  return unit.empty() ? number : number + ' ' + std::string(unit);
+  const std::string unit(metric_of(metric)->of->unit);
+  return unit.empty() ? number : number + ' ' + unit;
 }
 
 std::string Limit::text() const {
@@ -134,30 +117,25 @@ std::vector<Limit> parse_limits(const std::string& text) {
   return limits;
 }
 
-const std::vector<double>& CellMetrics::values(const std::string& name) {
-  const auto [at, is_new] = values_.try_emplace(name);
-  if (!is_new) return at->second;
-  const Latency& latency = *row_named(kLatencies, name);
-  const sweep::Table table = archive_.load_table(cell_.index, latency.table);
-  std::vector<double> seconds = table.values<double>(std::string(latency.column));
-  if (!latency.since.empty())
-    std::ranges::transform(seconds, table.values<double>(std::string(latency.since)),
-                           seconds.begin(), std::minus());
-  at->second = observed(seconds);
-  return at->second;
-}
-
-double CellMetrics::operator()(const std::string& metric) {
-  const auto statistic = statistic_of(metric);
-  if (!statistic) {
-    const sweep::Figure* figure = sweep::find_named(cell_.figures, metric);
+double CellMetrics::operator()(const std::string& name) {
+  const auto metric = metric_of(name);
+  if (!metric || metric->is_figure()) {
+    const sweep::Figure* figure = sweep::find_named(cell_.figures, name);
     return figure == nullptr ? sweep::kNotObserved : figure->value;
   }
-  const bool is_speed = statistic->name == kInteractivity;
-  const std::vector<double>& seconds = values(is_speed ? "tpot" : statistic->name);
-  const double value =
-      statistic->percent < 0 ? mean(seconds) : percentile(seconds, statistic->percent);
-  return is_speed ? 1 / value : value;
+  const Quantity& of = *metric->of;
+  const auto [at, is_new] = values_.try_emplace(std::string(of.column));
+  std::vector<double>& seconds = at->second;
+  if (is_new) {
+    const sweep::Table table = archive_.load_table(cell_.index, of.table);
+    seconds = table.values<double>(at->first);
+    if (!of.since.empty())
+      std::ranges::transform(seconds, table.values<double>(std::string(of.since)), seconds.begin(),
+                             std::minus());
+    seconds = observed(seconds);
+  }
+  const double value = metric->percent < 0 ? mean(seconds) : percentile(seconds, metric->percent);
+  return of.is_most ? value : 1 / value;
 }
 
 }  // namespace analysis

@@ -42,11 +42,9 @@ class CellMetrics {
   double operator()(const std::string& metric);
 
  private:
-  const std::vector<double>& values(const std::string& latency);
-
   sweep::ArchiveReader& archive_;
   const sweep::CellRecord& cell_;
-  std::map<std::string, std::vector<double>> values_;
+  std::map<std::string, std::vector<double>> values_;  // by column
 };
 
 }  // namespace analysis

@@ -14,11 +14,6 @@ std::size_t doubled(const std::vector<double>& loads, std::size_t at) {
   return std::min<std::size_t>(loads.size() - 1, static_cast<std::size_t>(found - loads.begin()));
 }
 
-/// The last load that is at most half the load `at`, or the first one.
-std::size_t halved(const std::vector<double>& loads, std::size_t at) {
-  return load_below(loads, loads[at] / 2);
-}
-
 /// Whether the interval reaches further than the next load on either side.
 bool is_wide(const Estimate& capacity, const std::vector<double>& loads) {
   const std::size_t at = std::min(load_below(loads, capacity.value), loads.size() - 2);
@@ -98,7 +93,8 @@ std::optional<std::size_t> next_load(const SeedAnswers& answers, std::size_t sta
   }
   if (!most) {
     if (*miss == 0) return std::nullopt;
-    return std::max(*miss > step ? *miss - step : 0, std::min(*miss - 1, halved(loads, *miss)));
+    return std::max(*miss > step ? *miss - step : 0,
+                    std::min(*miss - 1, load_below(loads, loads[*miss] / 2)));
   }
   if (*miss - *most > 1) return (*most + *miss) / 2;
   const auto is_new = [&](std::size_t load) { return !answers.met.contains(load); };
