@@ -55,11 +55,6 @@ std::string lack_of_jobs(double live, double jobs) {
          " jobs are never live together: raise workload.jobs or lower --most";
 }
 
-/// Whether the capacity is within the range.
-bool has_value(const Capacity& capacity, const CapacityRules& rules) {
-  return capacity.verdict(rules).empty();
-}
-
 /// The mean of what the cells at the seeds' capacities say.
 double mean_over(const Capacity& capacity, const std::string& metric) {
   std::vector<double> values;
@@ -135,30 +130,28 @@ std::vector<std::string> axes_of(const std::vector<Capacity>& capacities) {
 }  // namespace
 
 std::vector<CapacityPlace> capacity_places(const CapacityRules& rules,
-                                           const std::vector<const sweep::CellRecord*>& records,
+                                           const std::vector<sweep::CellRecord>& records,
                                            sweep::ArchiveReader* archive, KnownMetrics& known) {
   const std::set<std::string> wanted = metrics_of(rules);
   std::vector<CapacityPlace> places;
   std::map<std::string, std::size_t> place_of;
-  for (const sweep::CellRecord* record : records) {
-    const sweep::Value* load = sweep::value_on(record->axes, rules.load);
-    if (load == nullptr) continue;
+  for (const sweep::CellRecord& record : records) {
+    const sweep::Value* load = sweep::value_on(record.axes, rules.load);
+    if (load == nullptr || record.kept) continue;
     const auto number = std::ranges::find(rules.search.loads, number_of(*load));
-    if (number == rules.search.loads.end()) continue;
-    const int seed = seed_of(*record, rules);
-    if (seed < 0) continue;
-    sweep::AxisValues axes = record->axes;
+    const int seed = seed_of(record, rules);
+    if (number == rules.search.loads.end() || seed < 0) continue;
+    sweep::AxisValues axes = record.axes;
     std::erase_if(axes, [&](const auto& axis) { return rules.is_own(axis.first); });
     const auto [at, is_new] = place_of.try_emplace(rules.place_name(axes), places.size());
     if (is_new)
       places.push_back({at->first, axes, text_on(axes, "gpu"), text_on(axes, "policy"), {}});
-    CapacityCell cell{record, {}};
-    if (record->has_result(sweep::RecordLevel::jobs) && archive != nullptr) {
-      const auto [metrics, is_unread] = known.try_emplace(record->key);
-      if (is_unread) {
-        CellMetrics values(*archive, *record);
+    CapacityCell cell{&record, {}};
+    if (record.has_result(sweep::RecordLevel::jobs) && archive != nullptr) {
+      const auto [metrics, is_unread] = known.try_emplace(record.key);
+      CellMetrics values(*archive, record);
+      if (is_unread)
         for (const std::string& each : wanted) metrics->second[each] = values(each);
-      }
       cell.metrics = metrics->second;
     }
     const auto load_number = static_cast<std::size_t>(number - rules.search.loads.begin());
@@ -215,8 +208,11 @@ std::vector<Capacity> capacities_of(const CapacityRules& rules,
   return capacities;
 }
 
-std::optional<Ratio> over_fcfs(const CapacityRules& rules, const Capacity& capacity,
-                               const std::vector<Capacity>& all) {
+namespace {
+
+/// The capacity of the policy over that of fcfs at the same place; "-" without it.
+std::string over_fcfs(const CapacityRules& rules, const Capacity& capacity,
+                      const std::vector<Capacity>& all) {
   const auto others = [&](const Capacity& each) {
     sweep::AxisValues axes = each.place->axes;
     std::erase_if(
@@ -225,60 +221,71 @@ std::optional<Ratio> over_fcfs(const CapacityRules& rules, const Capacity& capac
   };
   for (const Capacity& base : all)
     if (base.slo == capacity.slo && base.place->policy == "fcfs" && &base != &capacity &&
-        others(base) == others(capacity) && has_value(base, rules) && has_value(capacity, rules))
-      return ratio_of(capacity.search.capacities(rules.search),
-                      base.search.capacities(rules.search));
-  return std::nullopt;
+        others(base) == others(capacity) && base.verdict(rules).empty() &&
+        capacity.verdict(rules).empty())
+      return estimate_text(
+          ratio_of(capacity.search.capacities(rules.search), base.search.capacities(rules.search)));
+  return "-";
 }
 
-Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capacities) {
-  Grid grid;
-  grid.rows.resize(capacities.size());
-  const auto add = [&](Grid::Column column, auto text_of) {
+/// Columns of a grid with a row for each capacity.
+struct Columns {
+  const std::vector<Capacity>& capacities;
+  Grid grid{{}, std::vector<std::vector<std::string>>(capacities.size())};
+
+  void add(Grid::Column column, auto text_of) {
     grid.columns.push_back(std::move(column));
     for (std::size_t i = 0; i < capacities.size(); ++i)
       grid.rows[i].push_back(text_of(capacities[i]));
-  };
-  const auto number = [&](const std::string& name, const std::string& unit, auto number_of) {
+  }
+  void text(const std::string& name, auto text_of) { add({name, "", false}, text_of); }
+  void number(const std::string& name, const std::string& unit, auto number_of) {
     add({name, unit}, [&](const Capacity& at) { return four_digits(std::invoke(number_of, at)); });
-  };
+  }
+};
+
+/// What a token costs, as far as prices and watts are known.
+void add_costs(const CapacityRules& rules, Columns& columns) {
   const auto watts = [&](const Capacity& at) { return known(rules.watts, at.place->gpu); };
-  if (rules.slos.size() > 1)
-    add({"SLO", "", false}, [](const Capacity& at) { return at.slo->name; });
-  for (const std::string& axis : axes_of(capacities))
-    add({axis, "", false}, [&](const Capacity& at) {
-      const sweep::Value* value = sweep::value_on(at.place->axes, axis);
-      return value == nullptr ? "-" : value_text(*value);
-    });
-  add({"capacity", rules.unit() + " per GPU", false}, [&](const Capacity& at) {
-    const std::string verdict = at.verdict(rules);
-    return verdict.empty() ? estimate_text(at.load) : verdict;
-  });
-  add({"of fcfs", "", false}, [&](const Capacity& at) {
-    const auto ratio = over_fcfs(rules, at, capacities);
-    return ratio ? estimate_text(*ratio) : "-";
-  });
-  number("seeds", "",
-         [](const Capacity& at) { return static_cast<double>(at.search.seeds.size()); });
-  add({"binds", "", false},
-      [](const Capacity& at) { return at.binds == nullptr ? "-" : at.binds->text(); });
-  add({"the next step breaks", "", false}, next_step);
-  number("interactivity p90", "tok/s", &Capacity::interactivity);
-  number("output", "tok/s per GPU", &Capacity::tokens_per_s);
   if (!rules.price_per_hour.empty())
-    number("price", "$ per million tokens", [&](const Capacity& at) {
+    columns.number("price", "$ per million tokens", [&](const Capacity& at) {
       return known(rules.price_per_hour, at.place->gpu) / 3600 / at.tokens_per_s * 1e6;
     });
-  if (rules.watts.empty()) return grid;
-  number("energy", "J/token", [&](const Capacity& at) {
+  if (rules.watts.empty()) return;
+  columns.number("energy", "J/token", [&](const Capacity& at) {
     const double measured = at.joules_per_token;
     return std::isnan(measured) ? watts(at) / at.tokens_per_s : measured;
   });
-  add({"density", rules.unit() + " per MW"}, [&](const Capacity& at) {
+  columns.add({"density", rules.unit() + " per MW"}, [&](const Capacity& at) {
     const bool is_least = at.has_answer() && at.search.all_meet(rules.search);
     return (is_least ? "at least " : "") + four_digits(at.load.value / watts(at) * 1e6);
   });
-  return grid;
+}
+
+}  // namespace
+
+Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capacities) {
+  Columns columns{capacities};
+  if (rules.slos.size() > 1) columns.text("SLO", [](const Capacity& at) { return at.slo->name; });
+  for (const std::string& axis : axes_of(capacities))
+    columns.text(axis, [&](const Capacity& at) {
+      const sweep::Value* value = sweep::value_on(at.place->axes, axis);
+      return value == nullptr ? "-" : value_text(*value);
+    });
+  columns.add({"capacity", rules.unit() + " per GPU", false}, [&](const Capacity& at) {
+    const std::string verdict = at.verdict(rules);
+    return verdict.empty() ? estimate_text(at.load) : verdict;
+  });
+  columns.text("of fcfs", [&](const Capacity& at) { return over_fcfs(rules, at, capacities); });
+  columns.number("seeds", "",
+                 [](const Capacity& at) { return static_cast<double>(at.search.seeds.size()); });
+  columns.text("binds",
+               [](const Capacity& at) { return at.binds == nullptr ? "-" : at.binds->text(); });
+  columns.text("the next step breaks", next_step);
+  columns.number("interactivity p90", "tok/s", &Capacity::interactivity);
+  columns.number("output", "tok/s per GPU", &Capacity::tokens_per_s);
+  add_costs(rules, columns);
+  return std::move(columns.grid);
 }
 
 }  // namespace analysis

@@ -30,10 +30,10 @@ struct CapacityPlace {
 /// Metrics of cells, which are read once.
 using KnownMetrics = std::map<std::string, std::map<std::string, double>>;  // by key
 
-/// The cells by place, in the order of the records. `archive` has the tables of those with a
-/// result, under their own index; null: none has one.
+/// The cells by place, in the order of the records, without kept ones. `archive` has the tables of
+/// those with a result, under their own index; null: none has one.
 std::vector<CapacityPlace> capacity_places(const CapacityRules& rules,
-                                           const std::vector<const sweep::CellRecord*>& records,
+                                           const std::vector<sweep::CellRecord>& records,
                                            sweep::ArchiveReader* archive, KnownMetrics& known);
 
 /// What a place serves within an objective.
@@ -62,10 +62,6 @@ struct Capacity {
 
 std::vector<Capacity> capacities_of(const CapacityRules& rules,
                                     const std::vector<CapacityPlace>& places);
-
-/// The capacity of the policy over that of fcfs at the same place; none without it.
-std::optional<Ratio> over_fcfs(const CapacityRules& rules, const Capacity& capacity,
-                               const std::vector<Capacity>& all);
 
 /// A line for each capacity.
 Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capacities);

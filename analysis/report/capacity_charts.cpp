@@ -281,14 +281,12 @@ CapacityReport capacity_report(sweep::ArchiveReader& archive) {
     return report;  // of a newer program
   }
   if (!rules) return report;
-  std::vector<const sweep::CellRecord*> records;
-  for (const sweep::CellRecord& each : archive.cells())
-    if (!each.kept) records.push_back(&each);
-  const auto ok = std::ranges::find_if(records, [](const sweep::CellRecord* each) {
-    return each->has_result(sweep::RecordLevel::jobs);
+  const std::vector<sweep::CellRecord>& records = archive.cells();
+  const auto ok = std::ranges::find_if(records, [](const sweep::CellRecord& each) {
+    return !each.kept && each.has_result(sweep::RecordLevel::jobs);
   });
   if (ok == records.end()) return report;
-  report.kind = figures_kind(ConfiguredCell(**ok));
+  report.kind = figures_kind(ConfiguredCell(*ok));
   KnownMetrics known;
   const std::vector<CapacityPlace> places = capacity_places(*rules, records, &archive, known);
   const std::vector<Capacity> capacities = capacities_of(*rules, places);

@@ -1,5 +1,5 @@
-#include "driver/capacity/command.hpp"
 #include "driver/commands/commands.hpp"
+#include "driver/search/commands.hpp"
 
 namespace driver {
 namespace {

@@ -30,7 +30,6 @@ int trace(const Options& options);
 /// Simulates measured cells by the constants in the profile of their card, and prints both.
 int twin(const Options& options);
 int diff(const Options& options);
-int tune(const Options& options);
 int describe_workload(const Options& options);
 int bound(const Options& options);
 int claims(const Options& options);

@@ -96,9 +96,9 @@ MAY_INCLUDE = {
     "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/definition workers/profiles workers/binding",
     "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/trace sweeps/files sweeps/definition sweeps/archive sweeps/commits "
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
-    "driver/tune": "driver/command_line analysis/text analysis/compare sweeps/files sweeps/definition sweeps/archive sweeps/commits workers/profiles workers/rank posix",
-    "driver/capacity": "driver/command_line driver/plan driver/run driver/tune analysis/text analysis/compare analysis/ranking analysis/capacity sweeps/definition sweeps/archive workers/profiles workers/rank",
-    "driver/commands": "driver/capacity driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/tune analysis/text analysis/digest "
+    "driver/search": "driver/command_line driver/plan driver/run analysis/text analysis/digest analysis/compare analysis/ranking analysis/capacity sweeps/files "
+                     "sweeps/definition sweeps/archive sweeps/commits workers/profiles workers/rank posix",
+    "driver/commands": "driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/search analysis/text analysis/digest "
                        "analysis/compare analysis/ranking analysis/claims analysis/report analysis/trace sweeps/files sweeps/definition sweeps/archive sweeps/commits "
                        "sweeps/upkeep workers/binding workers/bounds workers/cell workers/engine/base workers/rank workers/tools version posix",
     "driver": "driver/command_line driver/commands driver/farm sweeps/files posix",

@@ -132,17 +132,17 @@ TEST_CASE("tune says on the screen why its runs wait and why it ends") {
     program.write("launch.sh", script + "\n");
     return program.run({"tune", "slow.toml", "-o", "tuned", "--launch", "sh launch.sh"});
   };
-  const Outcome waits = tuned_by("echo 'kvsweep: train.h5 is in use; waiting for it' >&2\n\"$@\"");
-  CHECK(waits.exit_code == 0);
-  CHECK_THAT(waits.err, Contains("kvsweep: 5 policies run on 3 seeds; their output goes to "
-                                 "tuned/runs.log\nkvsweep: train.h5 is in use; waiting for it\n"));
-  CHECK_THAT(waits.out, Contains("\nthe race ends: "));
   const Outcome drained = tuned_by("echo 'left: cell 3: the run was asked to end'\nexit 75");
   CHECK(drained.exit_code == 75);
   CHECK_THAT(drained.err, Contains("left: cell 3: the run was asked to end\nkvsweep: tune ends, "
                                    "since a run stopped before its last cell (exit code 75, "
                                    "tuned/runs.log); the same command continues\n"));
   CHECK_THAT(tuned_by("exit 6").err, Contains("since a run found its archive in use (exit code 6"));
+  const Outcome waits = tuned_by("echo 'kvsweep: train.h5 is in use; waiting for it' >&2\n\"$@\"");
+  CHECK(waits.exit_code == 0);
+  CHECK_THAT(waits.err, Contains("kvsweep: 5 policies run on 3 seeds; their output goes to "
+                                 "tuned/runs.log\nkvsweep: train.h5 is in use; waiting for it\n"));
+  CHECK_THAT(waits.out, Contains("\nthe race ends: "));
 }
 
 TEST_CASE("tune with a launcher that is not there leaves no folder") {

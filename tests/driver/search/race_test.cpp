@@ -1,4 +1,4 @@
-#include "driver/tune/race.hpp"
+#include "driver/search/race.hpp"
 
 #include <algorithm>
 

@@ -1,13 +1,12 @@
-#include "driver/capacity/command.hpp"
-
 #include <algorithm>
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
-#include "driver/capacity/search.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/run/setup.hpp"
+#include "driver/search/capacity_search.hpp"
+#include "driver/search/commands.hpp"
 #include "sweeps/definition/assignment.hpp"
 #include "workers/profiles/profiles.hpp"
 #include "workers/rank/ready_worker.hpp"
@@ -16,12 +15,6 @@ namespace driver {
 namespace {
 
 using analysis::Capacity;
-
-void print_notes(const CapacitySearch& search) {
-  for (const Capacity& each : search.capacities())
-    if (const std::string note = each.not_monotone(search.rules()); !note.empty())
-      std::cout << "note: " << analysis::terminal_text(each.place->name) << ": " << note << '\n';
-}
 
 /// "GPU=NUMBER" over the file's table of this name.
 void take(const std::vector<std::string>& given, const std::string& flag, const std::string& name,
@@ -58,13 +51,6 @@ sweep::SweepSpec assigned(sweep::SweepSpec spec, const Options& options) {
   return spec;
 }
 
-/// Rows without an answer: undecided, or with cells that failed.
-int unanswered(const CapacitySearch& search) {
-  int rows = 0;
-  for (const Capacity& each : search.capacities()) rows += each.has_answer() ? 0 : 1;
-  return rows;
-}
-
 /// Before the search, which may last long, and before a file is written.
 void check_confirm(const Options& options, const std::string& searched) {
   if (!options.confirm) return;
@@ -81,10 +67,13 @@ void print_result(const CapacitySearch& search, const Options& options) {
   print_grid(capacity_grid(search.rules(), search.capacities()), grid_format(options), std::cout);
   if (options.format) return;
   std::cout << '\n';
-  print_notes(search);
-  std::cout << analysis::to_text({search.backend(), "-", "-"}) << ": " << search.answered()
-            << " cells were run, of " << search.grid_cells()
-            << " that every load and seed would be\n";
+  for (const Capacity& each : search.capacities())
+    if (const std::string note = each.not_monotone(search.rules()); !note.empty())
+      std::cout << "note: " << analysis::terminal_text(each.place->name) << ": " << note << '\n';
+  const Asked& asked = search.rounds().asked();
+  std::cout << analysis::to_text({search.backend(), "-", "-"}) << ": "
+            << asked.cells.size() - asked.open.size() << " cells were run, of "
+            << search.grid_cells() << " that every load and seed would be\n";
 }
 
 }  // namespace
@@ -92,32 +81,21 @@ void print_result(const CapacitySearch& search, const Options& options) {
 int capacity(const Options& options) {
   check_search(options, "capacity");
   const sweep::SweepSpec spec = sweep::load_spec(options.arguments.front());
-  const CapacityFiles files(archive_path(options, spec.name));
-  CapacitySearch search(options, spec, assigned(spec, options), files);
+  const std::string archive = archive_path(options, spec.name);
+  CapacitySearch search(options, spec, assigned(spec, options), archive);
   check_confirm(options, search.backend());
-  int code = search.run();
-  if (code == kIncomplete && search.is_out_of_budget()) {
-    print_result(search, options);
-    std::cerr << "kvsweep: the budget of " << *options.budget << " cells leaves "
-              << unanswered(search) << " of " << search.capacities().size()
-              << " rows undecided: the next round needs " << search.asked()
-              << "; the same command with a larger --budget continues\n";
-    return code;
-  }
+  int code = search.run(options.budget);
+  if (search.rounds().is_out_of_budget()) print_result(search, options);
   if (code == kOk && options.confirm) code = search.confirm(*options.confirm);
-  if (!is_over(code)) {
-    std::cerr << "kvsweep: capacity ends, since " << why_search_ends(code, files.log) << '\n';
-    return code;
-  }
-  search.finish();
+  if (!is_over(code)) return search.rounds().report_end("capacity", code);
+  search.rounds().finish();
   print_result(search, options);
   if (options.confirm) {
     std::cout << '\n';
     print_grid(search.confirmed(*options.confirm), grid_format(options), std::cout);
   }
-  if (!options.format)
-    std::cout << "Results: " << analysis::terminal_text(files.archive) << std::endl;
-  return unanswered(search) == 0 ? kOk : kSomeCellsFailed;
+  if (!options.format) std::cout << "Results: " << analysis::terminal_text(archive) << std::endl;
+  return std::ranges::all_of(search.capacities(), &Capacity::has_answer) ? kOk : kSomeCellsFailed;
 }
 
 }  // namespace driver

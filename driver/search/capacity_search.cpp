@@ -1,4 +1,4 @@
-#include "driver/capacity/search.hpp"
+#include "driver/search/capacity_search.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -13,13 +13,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::vector<const sweep::CellRecord*> pointers_to(const std::vector<sweep::CellRecord>& records) {
-  std::vector<const sweep::CellRecord*> pointers;
-  for (const sweep::CellRecord& each : records)
-    if (!each.kept) pointers.push_back(&each);
-  return pointers;
-}
-
 /// "[1, 2.5]" of numbers of any type.
 std::string list_of(const auto& numbers, auto text_of) {
   std::vector<std::string> texts;
@@ -29,22 +22,14 @@ std::string list_of(const auto& numbers, auto text_of) {
 
 }  // namespace
 
-CapacityFiles::CapacityFiles(const std::string& path) : archive(path) {
-  const fs::path stem = fs::path(path).parent_path() / fs::path(path).stem();
-  confirm = stem.string() + ".confirm.h5";
-  sweep = stem.string() + ".capacity.toml";
-  log = stem.string() + ".capacity.log";
-}
-
 CapacitySearch::CapacitySearch(const Options& options, const sweep::SweepSpec& spec,
-                               const sweep::SweepSpec& assigned, CapacityFiles files)
-    : options_(options),
-      spec_(spec),
+                               const sweep::SweepSpec& assigned, const std::string& archive)
+    : spec_(spec),
       rules_(analysis::capacity_rules(assigned)),
       search_table_(analysis::search_table(assigned.capacity, rules_)),
-      files_(std::move(files)),
-      runs_(options, spec, files_.sweep, options.profiles.string(), files_.log),
-      rounds_(options, runs_, files_.archive, "capacity", {"--record", "jobs"}) {
+      stem_(fs::path(archive).replace_extension().string()),
+      runs_(options, spec, stem_ + ".capacity.toml", stem_ + ".capacity.log"),
+      rounds_(options, runs_, "capacity", {archive, {}, {"--record", "jobs"}}) {
   rounds_.plan(spec.path);
   for (const PlannedCell& planned : rounds_.plan().cells) {
     std::string& block = blocks_[rules_.place_name(planned.cell.axes)];
@@ -68,62 +53,54 @@ void CapacitySearch::write_sweep() const {
       text += '"' + std::string(analysis::kSeedAxis) + "\" = " +
               list_of(rules_.workload_seeds, [](auto seed) { return std::to_string(seed); });
   }
-  analysis::write_file(files_.sweep, [&](std::ostream& out) { out << text; });
-}
-
-int CapacitySearch::cell_of(const analysis::CapacityCell& cell) const {
-  return static_cast<int>(cell.record - rounds_.records().data());
+  analysis::write_file(runs_.sweep_file(), [&](std::ostream& out) { out << text; });
 }
 
 /// Returns false if the plan lacks the cell, whose load is then added to it.
 bool CapacitySearch::ask(const analysis::CapacityPlace& place, const analysis::Question& question,
-                         bool has_answer) {
+                         bool has_answer, Asked& asked) {
   const auto cell = place.cells.find(question);
   if (cell == place.cells.end()) {
     loads_[place.name].insert(question.load);
     return false;
   }
-  const int index = cell_of(cell->second);
-  asked_.insert(index);
-  if (!has_answer && rounds_.is_open(index)) open_.insert(index);
+  const sweep::CellRecord& record = *cell->second.record;
+  if (has_answer)
+    asked.cells.insert(rounds_.index_of(record));
+  else
+    rounds_.ask(record, asked);
   return true;
 }
 
 /// Decides by the results that there are what is asked for, and what of it is open.
-void CapacitySearch::judge() {
-  for (bool is_planned = false; !is_planned;) {
+Asked CapacitySearch::judge() {
+  for (;;) {
     rounds_.read();
-    places_ = analysis::capacity_places(rules_, pointers_to(rounds_.records()), rounds_.archive(),
-                                        known_);
+    places_ = analysis::capacity_places(rules_, rounds_.records(), rounds_.archive(), known_);
     capacities_ = analysis::capacities_of(rules_, places_);
-    asked_.clear();
-    open_.clear();
-    is_planned = true;
+    Asked asked{{}, {}, 0, static_cast<int>(capacities_.size()), "rows"};
+    asked.decided =
+        static_cast<int>(std::ranges::count_if(capacities_, &analysis::Capacity::is_over));
+    bool is_planned = true;
     for (const analysis::Capacity& each : capacities_)
       for (const analysis::Question& question : each.search.asked)
-        is_planned = ask(*each.place, question, !each.problem.empty()) && is_planned;
+        is_planned = ask(*each.place, question, !each.problem.empty(), asked) && is_planned;
     for (const analysis::CapacityPlace& place : places_)
       for (const analysis::Question& question : further_[place.name])
-        is_planned = ask(place, question, false) && is_planned;
-    if (is_planned) return;
+        is_planned = ask(place, question, false, asked) && is_planned;
+    if (is_planned) return asked;
     write_sweep();
-    rounds_.plan(files_.sweep);
+    rounds_.plan(runs_.sweep_file());
   }
 }
 
-std::string CapacitySearch::stand() const {
-  const auto decided = std::ranges::count_if(capacities_, &analysis::Capacity::is_over);
-  return std::to_string(decided) + " of " + std::to_string(capacities_.size()) + " rows decided, " +
-         std::to_string(asked_.size()) + " cells asked for";
-}
-
-int CapacitySearch::run() {
-  for (judge(); !open_.empty(); judge()) {
-    if (is_out_of_budget()) return kIncomplete;
-    write_sweep();
-    if (const int code = rounds_.run(open_, stand()); code != kOk) return code;
-  }
-  return kOk;
+int CapacitySearch::run(std::optional<int> budget) {
+  const auto judge_and_write = [&] {
+    Asked asked = judge();
+    if (!asked.open.empty() && !asked.exceeds(budget)) write_sweep();
+    return asked;
+  };
+  return rounds_.search(judge_and_write, budget);
 }
 
 std::size_t CapacitySearch::grid_cells() const {
@@ -140,13 +117,12 @@ int CapacitySearch::confirm(const std::string& backend) {
       for (int seed = 0; seed < static_cast<int>(analysis::kFewestRepeats); ++seed)
         further_[each.place->name].insert({load, seed});
   }
-  for (judge(); !open_.empty(); judge())
-    if (const int code = rounds_.run(open_, stand()); code != kOk) return code;
+  if (const int code = run({}); code != kOk) return code;
   std::set<int> cells;
   for (const analysis::CapacityPlace& place : places_)
     for (const analysis::Question& question : further_.at(place.name))
-      cells.insert(cell_of(place.cells.at(question)));
-  return cells.empty() ? kOk : rounds_.confirm(backend, files_.confirm, cells);
+      cells.insert(rounds_.index_of(*place.cells.at(question).record));
+  return cells.empty() ? kOk : rounds_.confirm(backend, stem_ + ".confirm.h5", cells);
 }
 
 namespace {
@@ -165,10 +141,10 @@ analysis::Estimate estimate_at(const analysis::CapacityPlace& place, std::size_t
 }  // namespace
 
 analysis::Grid CapacitySearch::confirmed(const std::string& backend) const {
-  sweep::ArchiveReader archive = open_archive(files_.confirm);
+  sweep::ArchiveReader archive = open_archive(stem_ + ".confirm.h5");
   const std::vector<sweep::CellRecord> records = archive.cells();
   analysis::KnownMetrics known;
-  const auto there = analysis::capacity_places(rules_, pointers_to(records), &archive, known);
+  const auto there = analysis::capacity_places(rules_, records, &archive, known);
   analysis::Grid grid;
   grid.columns = {{"place", "", false},
                   {"load", rules_.unit()},

@@ -1,11 +1,9 @@
 #pragma once
-#include <functional>
 #include <set>
 #include <string>
 #include <vector>
 
 #include "driver/command_line/options.hpp"
-#include "sweeps/archive/cells_table.hpp"
 #include "sweeps/definition/sweep.hpp"
 
 namespace driver {
@@ -13,10 +11,10 @@ namespace driver {
 /// What a run of a search is about.
 struct ChildRun {
   std::string archive;
-  std::vector<std::string> only;       // as --only
-  std::string backend = {};            // empty: that of the search
   sweep::ParamMap set = {};            // further assignments
   std::vector<std::string> more = {};  // further words
+  std::string backend = {};            // empty: that of the search
+  std::vector<std::string> only = {};  // as --only
 };
 
 /// The runs of a search over a sweep, each a `kvsweep run` in a process of its own, so that one
@@ -27,7 +25,7 @@ class ChildRuns {
   /// resolved; `log` gets what they print. Throws UsageError if there is no program that
   /// --launch names.
   ChildRuns(const Options& options, const sweep::SweepSpec& spec, std::string sweep_file,
-            std::string profiles, std::string log);
+            std::string log);
 
   /// Runs what the archive lacks, and shows why it waits, fails or leaves cells. Returns the exit
   /// code of the run. Throws std::runtime_error when it is killed.
@@ -40,6 +38,7 @@ class ChildRuns {
   std::vector<std::string> assignments(const sweep::ParamMap& set) const;
   /// That of the command line or the file; else sim.
   std::string backend() const;
+  const std::string& sweep_file() const { return sweep_file_; }
   const std::string& log() const { return log_; }
 
  private:
@@ -48,24 +47,9 @@ class ChildRuns {
 
   const Options& options_;
   const sweep::SweepSpec& spec_;
-  std::string sweep_file_, profiles_, log_;
+  std::string sweep_file_, log_;
   bool had_log_;                         // before the search
   mutable std::set<std::string> shown_;  // lines of runs
 };
-
-/// Whether a run ended as usual: with a result of each cell, or without some of them.
-bool is_over(int exit_code);
-
-/// "a run stopped before its last cell (exit code 75, tuned/runs.log); the same command continues"
-std::string why_search_ends(int exit_code, const std::string& log);
-
-/// Writes beside the archive what its run is asked for, a --only in each line, so that `status`
-/// knows which cells are left; `says` is a line that it prints.
-void write_asked(const std::string& archive, const std::vector<std::string>& only,
-                 const std::string& says = "");
-
-/// Marks cells that have not run as excluded, where there is a reason.
-void exclude_cells(const Options& options, const std::string& archive,
-                   const std::function<std::string(const sweep::CellRecord&)>& reason_of);
 
 }  // namespace driver

@@ -1,4 +1,4 @@
-#include "driver/tune/child_runs.hpp"
+#include "driver/search/child_runs.hpp"
 
 #include <fcntl.h>
 #include <sys/prctl.h>
@@ -16,13 +16,8 @@
 #include <stdexcept>
 
 #include "analysis/text/escape.hpp"
-#include "analysis/text/new_file.hpp"
-#include "driver/command_line/archive_argument.hpp"
-#include "driver/command_line/failure.hpp"
-#include "sweeps/commits/archive.hpp"
 #include "sweeps/files/child_process.hpp"
 #include "sweeps/files/durable_file.hpp"
-#include "workers/rank/host.hpp"
 
 namespace driver {
 namespace {
@@ -88,11 +83,10 @@ sweep::ChildEnd run_program(std::vector<std::string> words, const std::string& l
 }  // namespace
 
 ChildRuns::ChildRuns(const Options& options, const sweep::SweepSpec& spec, std::string sweep_file,
-                     std::string profiles, std::string log)
+                     std::string log)
     : options_(options),
       spec_(spec),
       sweep_file_(std::move(sweep_file)),
-      profiles_(std::move(profiles)),
       log_(std::move(log)),
       had_log_(fs::exists(log_)) {
   if (!options.launch) return;
@@ -118,8 +112,9 @@ std::vector<std::string> ChildRuns::assignments(const sweep::ParamMap& set) cons
 
 std::vector<std::string> ChildRuns::words(const ChildRun& child) const {
   std::vector<std::string> words = sweep::split(options_.launch.value_or(""), " ");
-  words.insert(words.end(), {options_.program, "run", sweep_file_, "--archive", child.archive,
-                             "--profiles", profiles_, "--no-prev", "--wait", "60"});
+  words.insert(words.end(),
+               {options_.program, "run", sweep_file_, "--archive", child.archive, "--profiles",
+                options_.profiles.string(), "--no-prev", "--wait", "60"});
   words.insert(words.end(), {"--backend", child.backend.empty() ? backend() : child.backend});
   for (const std::string& each : child.only) words.insert(words.end(), {"--only", each});
   for (const std::string& each : assignments(child.set)) words.insert(words.end(), {"--set", each});
@@ -171,56 +166,6 @@ void ChildRuns::remove_traces(const std::string& archive) const {
   if (!had_log_ && skipped == 0) fs::remove(log_, ignored);
   fs::remove(archive + ".asked", ignored);
   if (!fs::equivalent(sweep_file_, spec_.path, ignored)) fs::remove(sweep_file_, ignored);
-}
-
-bool is_over(int exit_code) { return exit_code == kOk || exit_code == kSomeCellsFailed; }
-
-std::string why_search_ends(int exit_code, const std::string& log) {
-  const char* how = exit_code == kIncomplete     ? " stopped before its last cell"
-                    : exit_code == kArchiveInUse ? " found its archive in use"
-                                                 : " failed";
-  const bool has_log = fs::exists(log);
-  return "a run" + std::string(how) + (has_log ? "" : " before it wrote a result") +
-         " (exit code " + std::to_string(exit_code) +
-         (has_log ? ", " + analysis::terminal_text(log) : "") + "); the same command " +
-         (has_log ? "continues" : "begins again");
-}
-
-void write_asked(const std::string& archive, const std::vector<std::string>& only,
-                 const std::string& says) {
-  analysis::write_file(archive + ".asked", [&](std::ostream& out) {
-    if (!says.empty()) out << "# " << says << '\n';
-    for (const std::string& each : only) out << each << '\n';
-  });
-}
-
-void exclude_cells(const Options& options, const std::string& archive,
-                   const std::function<std::string(const sweep::CellRecord&)>& reason_of) {
-  const sweep::ArchiveReader reader = open_archive(archive);
-  std::vector<sweep::CellRecord> cells;
-  bool changes = false;
-  for (const sweep::CellRecord& cell : reader.cells()) {
-    if (cell.kept) continue;
-    sweep::CellRecord& record = cells.emplace_back(sweep::without_outcome(cell));
-    if (cell.has_run()) continue;
-    record.status = cell.status;
-    record.reason = cell.reason;
-    const std::string reason = reason_of(cell);
-    if (cell.status != sweep::CellStatus::planned || reason.empty()) continue;
-    record.status = sweep::CellStatus::excluded;
-    record.reason = reason;
-    changes = true;
-  }
-  if (!changes) return;
-  sweep::ArchiveOptions head;
-  head.sweep_name = reader.sweep_name();
-  head.spec_text = reader.spec_text();
-  head.tool_version = reader.tool_version();
-  const worker::Host host = worker::detect_host();
-  head.self = {host.name, host.pid, options.slurm_job};
-  head.keep_previous = false;
-  sweep::FileOps files;
-  sweep::Archive(archive, head, std::move(cells), files);
 }
 
 }  // namespace driver

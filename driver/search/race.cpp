@@ -1,4 +1,4 @@
-#include "driver/tune/race.hpp"
+#include "driver/search/race.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -38,24 +38,19 @@ sweep::Value value_at(const sweep::TuneKey& key, double share) {
   return std::clamp(sweep::with_three_digits(value), key.least, key.most);
 }
 
-std::string name_of(const std::string& policy, std::size_t number) {
-  return policy + (number < 10 ? "-0" : "-") + std::to_string(number);
-}
-
 double geometric_mean(const analysis::BySeed& scores) {
   double sum = 0;
   for (const auto& [seed, score] : scores) sum += std::log(score);
   return std::exp(sum / static_cast<double>(scores.size()));
 }
 
-/// The policy's scores, none if it has not run.
+}  // namespace
+
 const analysis::BySeed& scores_of(const Scores& scores, const std::string& policy) {
   static const analysis::BySeed kNone;
   const auto found = scores.find(policy);
   return found == scores.end() ? kNone : found->second;
 }
-
-}  // namespace
 
 std::vector<Candidate> draw_candidates(const sweep::TuneSpec& tune) {
   Random random(static_cast<std::uint64_t>(tune.seed));
@@ -71,7 +66,8 @@ std::vector<Candidate> draw_candidates(const sweep::TuneSpec& tune) {
   std::set<std::string> known;
   for (sweep::ParamMap& values : drawn)
     if (known.insert(sweep::canonical_json(values)).second)
-      candidates.push_back({name_of(tune.policy, candidates.size() + 1), std::move(values)});
+      candidates.push_back(
+          {tune.policy + sweep::formatted("-%02zu", candidates.size() + 1), std::move(values)});
   return candidates;
 }
 
@@ -92,7 +88,7 @@ std::string leader(std::span<const Entrant> entrants, const Scores& scores) {
 void drop_the_beaten(std::span<Entrant> entrants, const Scores& scores, int seeds) {
   for (Entrant& each : entrants)
     if (each.is_in() && scores_of(scores, each.policy).size() < static_cast<std::size_t>(seeds))
-      each = {each.policy, "a cell has no result", true};
+      each.why_out = kLacksResult;
   const std::string best = leader(entrants, scores);
   for (Entrant& each : entrants) {
     if (!each.is_in() || each.policy == best) continue;

@@ -20,16 +20,20 @@ struct Candidate {
 /// numbers have three digits. Candidates that are equal after that are left out.
 std::vector<Candidate> draw_candidates(const sweep::TuneSpec& tune);
 
-/// A policy in the race, which is in it until another is surely better.
+inline const std::string kLacksResult = "a cell has no result";
+
+/// A policy in the race, which is in it until another is surely better, or a result is missing.
 struct Entrant {
   std::string policy;
   std::string why_out{};  // empty: in
-  bool lacks_result = false;
   bool is_in() const { return why_out.empty(); }
 };
 
 /// By policy and seed; less is better. All are above 0.
 using Scores = std::map<std::string, analysis::BySeed>;
+
+/// The policy's scores, none if it has not run.
+const analysis::BySeed& scores_of(const Scores& scores, const std::string& policy);
 
 /// The policy that is in and has the least geometric mean; of equals the earlier one. Empty when
 /// none is in.
