@@ -55,8 +55,9 @@ std::string lack_of_jobs(double live, double jobs) {
          " jobs are never live together: raise workload.jobs or lower --most";
 }
 
-/// The mean of what the cells at the seeds' capacities say.
+/// The mean of what the cells at the seeds' capacities say; NaN before they are known.
 double mean_over(const Capacity& capacity, const std::string& metric) {
+  if (!capacity.search.is_over()) return sweep::kNotObserved;
   std::vector<double> values;
   for (std::size_t seed = 0; seed < capacity.search.seeds.size(); ++seed)
     if (const auto load = capacity.search.seeds[seed].most())
@@ -102,10 +103,6 @@ Capacity capacity_of(const CapacityRules& rules, const CapacityPlace& place, con
   });
   if (!capacity.search.is_over()) return capacity;
   capacity.load = mean_of(capacity.search.capacities(rules.search));
-  capacity.interactivity = mean_over(capacity, kInteractivityP90);
-  capacity.tokens_per_s = mean_over(capacity, kThroughput);
-  capacity.joules_per_token =
-      mean_over(capacity, kEnergy) / mean_over(capacity, kMakespan) / capacity.tokens_per_s;
   find_binding(rules, capacity);
   return capacity;
 }
@@ -244,17 +241,19 @@ struct Columns {
   }
 };
 
+double tokens_per_s(const Capacity& at) { return mean_over(at, kThroughput); }
+
 /// What a token costs, as far as prices and watts are known.
 void add_costs(const CapacityRules& rules, Columns& columns) {
   const auto watts = [&](const Capacity& at) { return known(rules.watts, at.place->gpu); };
   if (!rules.price_per_hour.empty())
     columns.number("price", "$ per million tokens", [&](const Capacity& at) {
-      return known(rules.price_per_hour, at.place->gpu) / 3600 / at.tokens_per_s * 1e6;
+      return known(rules.price_per_hour, at.place->gpu) / 3600 / tokens_per_s(at) * 1e6;
     });
   if (rules.watts.empty()) return;
   columns.number("energy", "J/token", [&](const Capacity& at) {
-    const double measured = at.joules_per_token;
-    return std::isnan(measured) ? watts(at) / at.tokens_per_s : measured;
+    const double measured = mean_over(at, kEnergy) / mean_over(at, kMakespan);  // by NVML
+    return (std::isnan(measured) ? watts(at) : measured) / tokens_per_s(at);
   });
   columns.add({"density", rules.unit() + " per MW"}, [&](const Capacity& at) {
     const bool is_least = at.has_answer() && at.search.all_meet(rules.search);
@@ -282,8 +281,9 @@ Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capa
   columns.text("binds",
                [](const Capacity& at) { return at.binds == nullptr ? "-" : at.binds->text(); });
   columns.text("the next step breaks", next_step);
-  columns.number("interactivity p90", "tok/s", &Capacity::interactivity);
-  columns.number("output", "tok/s per GPU", &Capacity::tokens_per_s);
+  columns.number("interactivity p90", "tok/s",
+                 [](const Capacity& at) { return mean_over(at, kInteractivityP90); });
+  columns.number("output", "tok/s per GPU", tokens_per_s);
   add_costs(rules, columns);
   return std::move(columns.grid);
 }

@@ -47,10 +47,6 @@ struct Capacity {
   const Limit* binds = nullptr;  // the limit that most seeds miss there; null: none
   std::size_t misses = 0;        // how many
   double next = sweep::kNotObserved, value = sweep::kNotObserved;  // means: the load, the metric
-  // At the capacity, means over the seeds that have one:
-  double interactivity = sweep::kNotObserved, tokens_per_s = sweep::kNotObserved;
-  double joules_per_token = sweep::kNotObserved;  // measured by NVML
-
   /// Whether more results would change nothing, and whether there is an answer.
   bool is_over() const { return search.is_over() || !problem.empty(); }
   bool has_answer() const { return search.is_over() && problem.empty(); }
