@@ -3,6 +3,7 @@
 #include <csignal>
 #include <cstring>
 #include <iostream>
+#include <memory>
 
 #include "driver/command_line/failure.hpp"
 #include "driver/command_line/options.hpp"
@@ -45,7 +46,8 @@ int main(int argc, char** argv) {
   // Comes first, since an earlier signal would kill the run. Never destroyed, so that a signal
   // after the run's end changes nothing.
   const driver::DrainSignals* signals = nullptr;
-  if (argc > 1 && std::strcmp(argv[1], "run") == 0) signals = new driver::DrainSignals;
+  if (argc > 1 && std::strcmp(argv[1], "run") == 0)
+    signals = std::make_unique<driver::DrainSignals>().release();
   set_inherited();
   sweep::keep_freed_memory();
   driver::allow_wanted_colors();

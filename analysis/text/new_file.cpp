@@ -29,9 +29,9 @@ void write_file(const fs::path& path, const std::function<void(std::ostream&)>& 
   if (fs::is_directory(path, ignored)) throw WrongPath(EISDIR, std::generic_category(), what);
   if (!may_replace(path)) throw WrongPath(EEXIST, std::generic_category(), what);
   const std::string made = sweep::temporary_name((path.parent_path() / ".kvsweep").string());
-  const int file = ::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW, 0666);
-  if (file < 0) throw WrongPath(errno, std::generic_category(), what);
-  ::close(file);
+  const sweep::Descriptor file(
+      ::open(made.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0666));
+  if (file.get() < 0) throw WrongPath(errno, std::generic_category(), what);
   try {
     std::ofstream stream(made, std::ios::binary);
     write(stream);

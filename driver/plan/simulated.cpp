@@ -1,6 +1,5 @@
 #include "driver/plan/simulated.hpp"
 
-#include <fcntl.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -8,13 +7,11 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <memory>
 #include <stop_token>
 #include <tuple>
 
 #include "driver/plan/cost.hpp"
 #include "sweeps/files/child_process.hpp"
-#include "sweeps/files/durable_file.hpp"
 
 namespace driver {
 namespace {
@@ -99,16 +96,15 @@ void simulate_share(const std::vector<PlanLine>& lines, const std::vector<std::s
 
 std::map<std::size_t, Taken> simulations(const std::vector<PlanLine>& lines, int cores) {
   const std::vector<std::size_t> order = order_of(lines);
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw sweep::FileError("make", "a pipe", errno);
-  sweep::Descriptor from(ends[0]), to(ends[1]);
-  std::vector<std::unique_ptr<sweep::ChildProcess>> children;
+  auto pipe = sweep::make_pipe();
+  sweep::Descriptor &from = pipe.first, &to = pipe.second;
+  std::vector<sweep::ChildProcess> children;
   const std::size_t count = std::min(static_cast<std::size_t>(std::max(1, cores)), order.size());
   for (std::size_t child = 0; child < count; ++child)
-    children.push_back(std::make_unique<sweep::ChildProcess>([&, child] {
+    children.emplace_back([&, child] {
       simulate_share(lines, order, child, count, to.get());
       return 0;
-    }));
+    });
   to.close();
   std::map<std::size_t, Taken> found;
   for (Taken taken{};;) {
@@ -117,7 +113,7 @@ std::map<std::size_t, Taken> simulations(const std::vector<PlanLine>& lines, int
     if (read != sizeof taken) break;
     found.emplace(taken.line, taken);
   }
-  for (auto& child : children) child->wait();
+  for (sweep::ChildProcess& child : children) child.wait();
   return found;
 }
 

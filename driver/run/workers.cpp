@@ -101,7 +101,7 @@ std::vector<int> LocalWorkers::numbers() const {
 int LocalWorkers::start() {
   const int number = ++last_;
   auto [here, there] = worker::socket_pair();
-  processes_[number] = std::make_unique<sweep::ChildProcess>([&] {
+  processes_.emplace(number, [&] {
     worker::SocketChannel channel;
     channel.connect(0, std::move(there));
     return serve_(channel);
@@ -125,7 +125,7 @@ std::optional<worker::Received> LocalWorkers::poll() {
 std::vector<worker::GoneEnd> LocalWorkers::gone() {
   std::vector<worker::GoneEnd> gone = sockets_.gone();
   for (worker::GoneEnd& each : gone) {
-    const sweep::ChildEnd end = processes_.at(each.number)->wait();
+    const sweep::ChildEnd end = processes_.at(each.number).wait();
     processes_.erase(each.number);
     each.crashed = sweep::is_crash(end.signal);
     each.signal = end.signal;

@@ -1,7 +1,6 @@
 #pragma once
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <set>
 #include <vector>
@@ -55,7 +54,7 @@ class LocalWorkers final : public worker::Channel {
   int last_ = 0;  // the number of the youngest worker
   Serve serve_;
   worker::SocketChannel sockets_;
-  std::map<int, std::unique_ptr<sweep::ChildProcess>> processes_;
+  std::map<int, sweep::ChildProcess> processes_;
   std::set<int> serving_;  // have said hello, and were not told to stop
 };
 

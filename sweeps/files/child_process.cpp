@@ -11,9 +11,6 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
-#include <utility>
-
-#include "sweeps/files/durable_file.hpp"
 
 namespace sweep {
 
@@ -72,10 +69,18 @@ ChildProcess::ChildProcess(const std::function<int()>& work) {
 }
 
 ChildProcess::~ChildProcess() {
-  if (pid_ <= 0) return;
-  ::kill(pid_, SIGKILL);
-  while (::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) {
-  }
+  if (pid_ > 0) ::kill(pid_, SIGKILL);
+  join();
+}
+
+ChildProcess& ChildProcess::operator=(ChildProcess&& other) noexcept {
+  std::swap(pid_, other.pid_);
+  return *this;
+}
+
+void ChildProcess::join() noexcept {
+  while (pid_ > 0 && ::waitpid(pid_, nullptr, 0) < 0 && errno == EINTR) continue;
+  pid_ = -1;
 }
 
 ChildEnd ChildProcess::kill() {
@@ -88,6 +93,7 @@ ChildEnd ChildProcess::wait() { return *ended(0); }
 std::optional<ChildEnd> ChildProcess::end_now() { return ended(WNOHANG); }
 
 std::optional<ChildEnd> ChildProcess::ended(int flags) {
+  if (pid_ <= 0) throw FileError("wait for", "a process", ECHILD);
   int status = 0;
   pid_t ended = -1;
   do {
@@ -95,15 +101,24 @@ std::optional<ChildEnd> ChildProcess::ended(int flags) {
   } while (ended < 0 && errno == EINTR);
   if (ended == 0) return std::nullopt;
   pid_ = -1;
-  if (ended < 0) throw FileError("wait for", "a process", errno);  // how the child ended is unknown
-  if (WIFSIGNALED(status)) return ChildEnd{128 + WTERMSIG(status), WTERMSIG(status)};
-  return ChildEnd{WEXITSTATUS(status), 0};
+  if (ended < 0) throw FileError("wait for", "a process", errno);
+  return end_of(status);
+}
+
+ChildEnd end_of(int status) {
+  if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status)};
+  return {WEXITSTATUS(status), 0};
+}
+
+std::pair<Descriptor, Descriptor> make_pipe() {
+  int ends[2];
+  if (::pipe2(ends, O_CLOEXEC) != 0) throw FileError("make", "a pipe", errno);
+  return {Descriptor(ends[0]), Descriptor(ends[1])};
 }
 
 ChildReport report_of_child(const std::function<std::string()>& work, Wait most) {
-  int ends[2];
-  if (::pipe2(ends, O_CLOEXEC) != 0) throw FileError("make", "a pipe", errno);
-  Descriptor from(ends[0]), to(ends[1]);
+  auto pipe = make_pipe();
+  Descriptor &from = pipe.first, &to = pipe.second;
   ChildProcess child([&] {
     int exit_code = 0;
     std::string text;

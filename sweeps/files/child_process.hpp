@@ -5,7 +5,9 @@
 #include <functional>
 #include <optional>
 #include <string>
-#include <vector>
+#include <utility>
+
+#include "sweeps/files/durable_file.hpp"
 
 namespace sweep {
 
@@ -15,28 +17,41 @@ struct ChildEnd {
   int signal = 0;  // the signal that killed it; 0: it returned
 };
 
-/// A forked copy of this process that does one piece of work and exits. It isolates crashes, such
-/// as those of a library that reads damaged bytes. It dies with its parent and leaves no core file.
-/// The parent must have a single thread.
+/// From the status that waitpid() gives.
+ChildEnd end_of(int status);
+
+/// Owns a child of this process.
 class ChildProcess {
  public:
-  /// Starts the child. `work` returns its exit code. Throws FileError when fork() fails.
+  /// Starts a forked copy of this process, which must have a single thread, for one piece of work:
+  /// `work` returns its exit code. It isolates crashes, such as those of a library that reads
+  /// damaged bytes. It dies with its parent and leaves no core file. Throws FileError when fork()
+  /// fails.
   explicit ChildProcess(const std::function<int()>& work);
-  /// Kills the child, unless wait() has returned.
+  /// Takes ownership of a child that was started otherwise; none: -1.
+  explicit ChildProcess(pid_t started = -1) : pid_(started) {}
+  /// Kills the child, unless its end is known.
   ~ChildProcess();
-  ChildProcess(const ChildProcess&) = delete;
-  ChildProcess& operator=(const ChildProcess&) = delete;
+  ChildProcess(ChildProcess&& other) noexcept : pid_(std::exchange(other.pid_, -1)) {}
+  ChildProcess& operator=(ChildProcess&& other) noexcept;
+  pid_t pid() const { return pid_; }
+  /// These three throw FileError when how it ended is unknown.
   ChildEnd wait();
   /// Ends it by SIGKILL.
   ChildEnd kill();
   /// Empty while it goes on.
   std::optional<ChildEnd> end_now();
+  /// Waits for its end, if there is a child.
+  void join() noexcept;
 
  private:
   std::optional<ChildEnd> ended(int flags);
 
   pid_t pid_;
 };
+
+/// The ends of a pipe: for reading, and for writing. Throws FileError.
+std::pair<Descriptor, Descriptor> make_pipe();
 
 /// The text that a child wrote, and how it ended.
 struct ChildReport {

@@ -64,7 +64,7 @@ MAY_INCLUDE = {
     "workers/backends/cuda": "workers/backends/cuda/device workers/backends/cuda/forward workers/backends workers/engine/base "
                              "workers/engine/step workers/model kernels/attention kernels/blocks kernels/log",
     "workers/server/http": "sweeps/files workers/engine/base posix",
-    "workers/server/supervisor": "posix",
+    "workers/server/supervisor": "sweeps/files posix",
     "workers/server/dialect": "sweeps/files workers/server/http workers/engine/base json",
     "workers/server": "workers/server/http workers/server/supervisor workers/server/dialect workers/engine/base posix json",
     "workers/record": "workers/backends workers/engine/base workers/engine/step workers/workload sweeps/tables",

@@ -22,15 +22,12 @@ constexpr Nanos kLongestControl = std::chrono::seconds(60);
 
 /// Whether a server could listen on this port of this machine.
 bool is_free(int port) {
-  const int fd = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+  const sweep::Descriptor socket(::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0));
   sockaddr_in address{};
   address.sin_family = AF_INET;
   address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
   address.sin_port = ::htons(static_cast<std::uint16_t>(port));
-  const bool free =
-      fd >= 0 && ::bind(fd, reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
-  if (fd >= 0) ::close(fd);
-  return free;
+  return ::bind(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) == 0;
 }
 
 /// A port that nothing listens on. Workers of a machine, whose process ids differ, begin their

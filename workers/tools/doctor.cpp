@@ -9,6 +9,7 @@
 #include <cstring>
 #include <sstream>
 
+#include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/rank/host.hpp"
@@ -21,26 +22,6 @@ namespace {
 namespace fs = std::filesystem;
 
 std::string gib(double value) { return sweep::formatted("%.1f GiB", value); }
-
-/// A temporary file, closed and removed on destruction.
-class ScratchFile {
- public:
-  explicit ScratchFile(const fs::path& folder) : path_((folder / "kvsweep-lock-XXXXXX").string()) {
-    descriptor_ = mkstemp(path_.data());
-  }
-  ScratchFile(const ScratchFile&) = delete;
-  ~ScratchFile() {
-    if (descriptor_ < 0) return;
-    close(descriptor_);
-    unlink(path_.c_str());
-  }
-  int descriptor() const { return descriptor_; }
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-  int descriptor_ = -1;
-};
 
 DoctorRow device_row(const backends::DeviceInfo& info, const fs::path& profiles) {
   std::ostringstream text;
@@ -142,23 +123,21 @@ std::vector<DoctorRow> examine_devices(const backends::CudaProbe& probe, const f
 
 DoctorRow examine_locks(const fs::path& folder) {
   DoctorRow row{"file locks", Verdict::fail, {}};
-  const ScratchFile file(folder);
-  if (file.descriptor() < 0) {
-    row.text = "no file can be made in " + folder.string() + ": " + std::strerror(errno);
+  const std::string in = " in " + folder.string(), risk = "; two runs could write one archive";
+  std::string path = (folder / "kvsweep-lock-XXXXXX").string();
+  const sweep::Descriptor file(::mkstemp(path.data()));
+  if (file.get() < 0) {
+    row.text = "no file can be made" + in + ": " + std::strerror(errno);
     return row;
   }
-  if (flock(file.descriptor(), LOCK_EX | LOCK_NB) != 0) {
-    row.text = "flock() fails in " + folder.string() + ": " + std::strerror(errno) +
-               "; two runs could write one archive";
-    return row;
-  }
-  const int other = open(file.path().c_str(), O_RDWR | O_CLOEXEC);
-  const bool excluded = other >= 0 && flock(other, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK;
-  if (other >= 0) close(other);
-  row.verdict = excluded ? Verdict::ok : Verdict::fail;
-  row.text = excluded ? "hold in " + folder.string()
-                      : "do not exclude each other in " + folder.string() +
-                            "; two runs could write one archive";
+  const sweep::Descriptor other(::open(path.c_str(), O_RDWR | O_CLOEXEC));
+  if (::flock(file.get(), LOCK_EX | LOCK_NB) != 0)
+    row.text = "flock() fails" + in + ": " + std::strerror(errno) + risk;
+  else if (other.get() < 0 || ::flock(other.get(), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+    row.text = "do not exclude each other" + in + risk;
+  else
+    row = {row.check, Verdict::ok, "hold" + in};
+  ::unlink(path.c_str());
   return row;
 }
 

@@ -3,7 +3,6 @@
 #include <poll.h>
 #include <spawn.h>
 #include <sys/socket.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -168,8 +167,8 @@ std::vector<char*> pointers(std::vector<std::string>& words) {
   return all;
 }
 
-/// Starts python3 with `channel` as its descriptor 3, and returns its process id.
-int start_python(const std::string& path, int channel) {
+/// Starts python3 with `channel` as its descriptor 3.
+sweep::ChildProcess start_python(const std::string& path, int channel) {
   std::vector<std::string> words = {"python3", "-B", "-c", kStart, std::string(python_module()),
                                     path};
   std::vector<std::string> settings = environment();
@@ -183,7 +182,7 @@ int start_python(const std::string& path, int channel) {
   if (error != 0)
     throw InputError(std::string("needs python3, which cannot be started: ") +
                      std::strerror(error));
-  return process;
+  return sweep::ChildProcess(process);
 }
 
 }  // namespace
@@ -196,41 +195,31 @@ PythonPolicy::PythonPolicy(const std::string& path, engine::Nanos most_loading) 
   int ends[2];
   if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
     throw InputError(std::string("cannot be connected to Python: ") + std::strerror(errno));
-  channel_ = ends[0];
-  try {
-    process_ = start_python(path, ends[1]);
-    close(ends[1]);
-    await_first(most_loading);
-    const std::string_view offers = answer(kOffers);
-    table_ = table_of(offers, std::make_index_sequence<kFunctions>());
-    imported_ = offers.substr(kOffers - kDigest);
-    imported_.resize(imported_.find_last_not_of(' ') + 1);
-    serves_ = true;
-  } catch (...) {
-    if (process_ == -1) close(ends[1]);
-    end();
-    throw;
-  }
+  channel_ = sweep::Descriptor(ends[0]);
+  process_ = start_python(path, sweep::Descriptor(ends[1]).get());
+  await_first(most_loading);
+  const std::string_view offers = answer(kOffers);
+  table_ = table_of(offers, std::make_index_sequence<kFunctions>());
+  imported_ = offers.substr(kOffers - kDigest);
+  imported_.resize(imported_.find_last_not_of(' ') + 1);
+  serves_ = true;
 }
 
-PythonPolicy::~PythonPolicy() { end(); }
-
-/// Closes the connection, at which the process ends.
-void PythonPolicy::end() {
-  close(channel_);
-  if (process_ != -1) waitpid(process_, nullptr, 0);
+PythonPolicy::~PythonPolicy() {
+  channel_ = sweep::Descriptor(-1);
+  process_.join();
 }
 
 /// Waits for the answer that the file gives when it has run. Ends a process that does not give it.
 void PythonPolicy::await_first(engine::Nanos most_loading) {
   const auto most = std::chrono::duration_cast<std::chrono::milliseconds>(most_loading);
-  pollfd channel{channel_, POLLIN, 0};
+  pollfd channel{channel_.get(), POLLIN, 0};
   int ready = 0;
   do {
     ready = poll(&channel, 1, static_cast<int>(most.count()));
   } while (ready < 0 && errno == EINTR);
   if (ready != 0) return;
-  kill(process_, SIGKILL);
+  process_.kill();
   fail(not_loaded_within(most_loading));
 }
 
@@ -249,7 +238,8 @@ void PythonPolicy::tell(std::uint32_t function, std::string_view values, std::st
 
 void PythonPolicy::send_all() {
   for (std::size_t sent = 0; sent < unsent_.size();) {
-    const ssize_t some = send(channel_, unsent_.data() + sent, unsent_.size() - sent, MSG_NOSIGNAL);
+    const ssize_t some =
+        send(channel_.get(), unsent_.data() + sent, unsent_.size() - sent, MSG_NOSIGNAL);
     if (some < 0 && errno == EINTR) continue;
     if (some < 0) break;  // it has ended, and may have said why
     sent += static_cast<std::size_t>(some);
@@ -259,7 +249,7 @@ void PythonPolicy::send_all() {
 
 void PythonPolicy::receive(void* to, std::size_t size) {
   for (std::size_t got = 0; got < size;) {
-    const ssize_t some = recv(channel_, static_cast<char*>(to) + got, size - got, 0);
+    const ssize_t some = recv(channel_.get(), static_cast<char*>(to) + got, size - got, 0);
     if (some < 0 && errno == EINTR) continue;
     if (some <= 0) fail_with_end();
     got += static_cast<std::size_t>(some);
@@ -280,12 +270,13 @@ std::string_view PythonPolicy::answer(std::size_t size) {
 }
 
 void PythonPolicy::fail_with_end() {
-  int status = 0;
-  const bool known = process_ != -1 && waitpid(process_, &status, 0) == process_;
-  process_ = -1;
-  std::string how = "";
-  if (known && WIFSIGNALED(status)) how = " by signal " + std::to_string(WTERMSIG(status));
-  if (known && WIFEXITED(status)) how = " with exit code " + std::to_string(WEXITSTATUS(status));
+  std::string how;
+  try {
+    const sweep::ChildEnd end = process_.wait();
+    how = end.signal != 0 ? " by signal " + std::to_string(end.signal)
+                          : " with exit code " + std::to_string(end.exit_code);
+  } catch (const sweep::FileError&) {  // it is known since an earlier call
+  }
   fail("has a Python process that has ended" + how);
 }
 

@@ -4,6 +4,7 @@
 #include <string>
 #include <string_view>
 
+#include "sweeps/files/child_process.hpp"
 #include "workers/engine/base/clock.hpp"
 #include "workers/policies/plugin/kvsweep_policy.h"
 
@@ -42,15 +43,14 @@ class PythonPolicy {
  private:
   void send_all();
   void receive(void* to, std::size_t size);
-  void end();
   void await_first(engine::Nanos most_loading);
   [[noreturn]] void fail(const std::string& what) const;
   [[noreturn]] void fail_with_end();
 
   std::string path_;
-  int channel_ = -1;
-  int process_ = -1;
-  bool serves_ = false;  // it has said what it offers
+  sweep::ChildProcess process_;
+  sweep::Descriptor channel_{-1};  // at whose end the process ends
+  bool serves_ = false;            // it has said what it offers
   std::string unsent_, answer_, imported_;
   kvsweep_policy table_{};
 };

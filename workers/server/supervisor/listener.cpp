@@ -75,7 +75,7 @@ std::optional<pid_t> SupervisedServer::other_listener(int port) const {
     const char* end = name.data() + name.size();
     if (std::from_chars(name.data(), end, pid).ptr != end || !has_one_of(entry.path(), sockets))
       continue;
-    if (descends_from(pid, supervisor_)) return std::nullopt;
+    if (descends_from(pid, supervisor())) return std::nullopt;
     other = pid;
   }
   return other;

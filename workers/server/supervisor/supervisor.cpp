@@ -55,11 +55,10 @@ void write_line(const char* before, const char* what, const char* reason) {
 /// children next. False where the system does not list them (a kernel without
 /// CONFIG_PROC_CHILDREN).
 bool kill_children() {
-  const int file = ::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC);
-  if (file < 0) return false;
+  const sweep::Descriptor file(::open("/proc/thread-self/children", O_RDONLY | O_CLOEXEC));
+  if (file.get() < 0) return false;
   char text[4096];
-  const ssize_t size = ::read(file, text, sizeof text);
-  ::close(file);
+  const ssize_t size = ::read(file.get(), text, sizeof text);
   pid_t pid = 0;
   for (ssize_t i = 0; i < size; ++i) {
     if (text[i] >= '0' && text[i] <= '9') {
@@ -148,18 +147,17 @@ class Supervisor {
   }
 
   void wait_for_server() {
-    const int timer = ::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
+    const sweep::Descriptor timer(::timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC));
     itimerspec when{};
     when.it_value.tv_sec = prepared_.grace_s;
     when.it_value.tv_nsec = 1;
-    ::timerfd_settime(timer, 0, &when, nullptr);
-    pollfd fds[] = {{timer, POLLIN, 0}, {child_ended_, POLLIN, 0}};
+    ::timerfd_settime(timer.get(), 0, &when, nullptr);
+    pollfd fds[] = {{timer.get(), POLLIN, 0}, {child_ended_, POLLIN, 0}};
     while (server_ > 0) {
       ::poll(fds, 2, -1);
       reap();
       if (fds[0].revents != 0) break;
     }
-    ::close(timer);
   }
 
   static constexpr int kPatienceMs = 100;
@@ -195,54 +193,47 @@ std::vector<std::string> environment_with(std::vector<std::string> values) {
   throw std::system_error(errno, std::generic_category(), what);
 }
 
-std::string in_words(int status) {
-  if (WIFSIGNALED(status)) {
-    const int signal = WTERMSIG(status);
-    return "it was killed by signal " + std::to_string(signal) + " (" + ::strsignal(signal) + ')';
-  }
-  return "it ended with exit code " + std::to_string(WEXITSTATUS(status));
+std::string in_words(const sweep::ChildEnd& end) {
+  if (end.signal == 0) return "it ended with exit code " + std::to_string(end.exit_code);
+  return "it was killed by signal " + std::to_string(end.signal) + " (" + ::strsignal(end.signal) +
+         ')';
 }
 
 }  // namespace
 
-SupervisedServer::SupervisedServer(const Launch& launch) {
+SupervisedServer::SupervisedServer(const Launch& launch) : control_(-1) {
   std::vector<std::string> words = launch.words;
   std::vector<std::string> environment = environment_with(launch.environment);
   std::vector<char*> word_pointers = pointers_to(words), env_pointers = pointers_to(environment);
   const std::filesystem::path folder = std::filesystem::path(launch.log).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder);
-  const int log = ::open(launch.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644);
-  if (log < 0) throw_errno(launch.log);
+  const sweep::Descriptor log(
+      ::open(launch.log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
+  if (log.get() < 0) throw_errno(launch.log);
   int ends[2];
-  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
-    ::close(log);
-    throw_errno("socketpair");
-  }
-  const Prepared prepared{word_pointers.data(), env_pointers.data(), ends[1], log,
+  if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
+  control_ = sweep::Descriptor(ends[0]);
+  const sweep::Descriptor theirs(ends[1]);
+  const Prepared prepared{word_pointers.data(), env_pointers.data(), theirs.get(), log.get(),
                           static_cast<int>(launch.grace.count())};
-  supervisor_ = ::fork();
-  if (supervisor_ == 0) Supervisor(prepared).run();
-  ::close(ends[1]);
-  ::close(log);
-  control_ = ends[0];
-  if (supervisor_ < 0) {
-    ::close(control_);
-    throw_errno("fork");
-  }
+  const pid_t child = ::fork();
+  if (child == 0) Supervisor(prepared).run();
+  if (child < 0) throw_errno("fork");
+  supervisor_ = sweep::ChildProcess(child);
 }
 
 SupervisedServer::~SupervisedServer() {
-  ::close(control_);
-  while (::waitpid(supervisor_, nullptr, 0) < 0 && errno == EINTR) continue;
+  control_ = sweep::Descriptor(-1);  // at which the supervisor ends the server
+  supervisor_.join();
 }
 
 std::optional<std::string> SupervisedServer::ended(std::chrono::milliseconds patience) {
   if (end_) return end_;
-  pollfd news{control_, POLLIN, 0};
+  pollfd news{control_.get(), POLLIN, 0};
   ::poll(&news, 1, static_cast<int>(patience.count()));
   int status = 0;
-  const ssize_t size = ::recv(control_, &status, sizeof status, MSG_DONTWAIT);
-  if (size == sizeof status) end_ = in_words(status);
+  const ssize_t size = ::recv(control_.get(), &status, sizeof status, MSG_DONTWAIT);
+  if (size == sizeof status) end_ = in_words(sweep::end_of(status));
   if (size == 0) end_ = "its supervisor was killed; processes of the server may still run";
   return end_;
 }

@@ -1,10 +1,10 @@
 #pragma once
-#include <sys/types.h>
-
 #include <chrono>
 #include <optional>
 #include <string>
 #include <vector>
+
+#include "sweeps/files/child_process.hpp"
 
 namespace server {
 
@@ -36,11 +36,11 @@ class SupervisedServer {
   /// A process that is none of the server's and listens on this TCP port; empty also where the
   /// listening process cannot be seen.
   std::optional<pid_t> other_listener(int port) const;
-  pid_t supervisor() const { return supervisor_; }
+  pid_t supervisor() const { return supervisor_.pid(); }
 
  private:
-  int control_;  // to the supervisor, which sees it close when this process ends
-  pid_t supervisor_ = -1;
+  sweep::ChildProcess supervisor_;
+  sweep::Descriptor control_;  // to the supervisor, which sees it close when this process ends
   std::optional<std::string> end_;
 };
 
