@@ -53,9 +53,7 @@ bool tells(const std::string& line) {
 /// started. Each line that is added to the log meanwhile is given to `on_line`, without its end.
 sweep::ChildEnd run_program(std::vector<std::string> words, const std::string& log,
                             const std::function<void(const std::string&)>& on_line) {
-  std::vector<char*> argv;
-  for (std::string& word : words) argv.push_back(word.data());
-  argv.push_back(nullptr);
+  sweep::ExecTexts argv(std::move(words));
   const sweep::Descriptor written(log, O_RDONLY | O_CREAT, 0644);
   ::lseek(written.get(), 0, SEEK_END);
   sweep::ChildProcess child([&] {
@@ -65,8 +63,8 @@ sweep::ChildEnd run_program(std::vector<std::string> words, const std::string& l
         ::open(log.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644));
     if (::dup2(file.get(), STDOUT_FILENO) < 0 || ::dup2(file.get(), STDERR_FILENO) < 0)
       return kNotStarted;
-    ::execvp(argv[0], argv.data());
-    std::perror(argv[0]);
+    ::execvp(*argv.data(), argv.data());
+    std::perror(*argv.data());
     return kNotStarted;
   });
   std::string text;

@@ -5,12 +5,12 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstdlib>
-#include <fstream>
 #include <ranges>
 #include <sstream>
 
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/names.hpp"
+#include "sweeps/files/child_process.hpp"
 
 namespace sweep {
 
@@ -89,20 +89,9 @@ int deaths_of(const RunMark& mark) {
 }
 
 std::optional<std::int64_t> process_start(long pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string text;
-  if (!std::getline(file, text)) return std::nullopt;
-  // The process name before the state may contain ')', so the last one counts.
-  std::istringstream fields(text.substr(std::min(text.rfind(')'), text.size() - 1) + 1));
-  char state = 0;
-  fields >> state;
-  if (state == 'Z' || state == 'X') return 0;  // a zombie, or dead
-  constexpr int kFieldsBetween = 18;           // man 5 proc: the state is field 3, the start 22
-  std::string skipped;
-  for (int i = 0; i < kFieldsBetween; ++i) fields >> skipped;
-  std::int64_t ticks = 0;
-  if (!(fields >> ticks)) return std::nullopt;
-  return ticks;
+  const std::optional<ProcessFacts> facts = facts_of(static_cast<pid_t>(pid));
+  if (!facts) return std::nullopt;
+  return facts->state == 'Z' || facts->state == 'X' ? 0 : facts->start_ticks;
 }
 
 bool process_is_gone(const RunMark& mark, const std::string& this_host) {
@@ -118,11 +107,10 @@ std::string Marks::path(const std::string& key) const {
 }
 
 void Marks::write(const RunMark& mark) {
-  std::string text = "attempt=" + std::to_string(mark.attempt) +
-                     "\ndeaths=" + std::to_string(mark.deaths) + "\nhost=" + mark.host +
-                     "\npid=" + std::to_string(mark.pid) + "\nphase=" + mark.phase +
-                     "\ndrives=" + (mark.drives ? "1" : "0") +
-                     "\nstart=" + std::to_string(mark.start_ticks) + "\n";
+  std::string text =
+      "attempt=" + std::to_string(mark.attempt) + "\ndeaths=" + std::to_string(mark.deaths) +
+      "\nhost=" + mark.host + "\npid=" + std::to_string(mark.pid) + "\nphase=" + mark.phase +
+      "\ndrives=" + (mark.drives ? "1" : "0") + "\nstart=" + std::to_string(mark.start_ticks) + "\n";
   for (const std::string& key : mark.with) text += "with=" + key + '\n';
   if (!mark.stopped.empty()) text += "stopped=" + mark.stopped + '\n';
   writing(archive_, [&] { replace_file(files_, path(mark.key), text); });

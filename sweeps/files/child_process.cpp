@@ -11,6 +11,8 @@
 #include <array>
 #include <cerrno>
 #include <csignal>
+#include <fstream>
+#include <sstream>
 
 namespace sweep {
 
@@ -108,6 +110,34 @@ std::optional<ChildEnd> ChildProcess::ended(int flags) {
 ChildEnd end_of(int status) {
   if (WIFSIGNALED(status)) return {128 + WTERMSIG(status), WTERMSIG(status)};
   return {WEXITSTATUS(status), 0};
+}
+
+ExecTexts::ExecTexts(std::vector<std::string> texts) : texts_(std::move(texts)) {
+  for (std::string& text : texts_) pointers_.push_back(text.data());
+  pointers_.push_back(nullptr);
+}
+
+std::vector<std::string> environment_with(const std::vector<std::string>& values) {
+  const auto name_of = [](std::string_view value) { return value.substr(0, value.find('=') + 1); };
+  std::vector<std::string> all = values;
+  for (char** each = ::environ; *each != nullptr; ++each)
+    if (std::ranges::find(values, name_of(*each), name_of) == values.end()) all.emplace_back(*each);
+  return all;
+}
+
+std::optional<ProcessFacts> facts_of(pid_t pid) {
+  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
+  std::string text;
+  if (!std::getline(file, text, '\0')) return std::nullopt;
+  // The process name before the state may contain anything, so the last ')' counts.
+  std::istringstream fields(text.substr(std::min(text.rfind(')'), text.size() - 1) + 1));
+  ProcessFacts facts;
+  fields >> facts.state >> facts.parent;
+  constexpr int kFieldsBetween = 17;  // man 5 proc: the parent is field 4, the start 22
+  std::string skipped;
+  for (int i = 0; i < kFieldsBetween; ++i) fields >> skipped;
+  if (!(fields >> facts.start_ticks)) return std::nullopt;
+  return facts;
 }
 
 std::pair<Descriptor, Descriptor> make_pipe() {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "sweeps/files/durable_file.hpp"
 
@@ -49,6 +50,31 @@ class ChildProcess {
 
   pid_t pid_;
 };
+
+/// Words of a command, or an environment, as exec() takes them.
+class ExecTexts {
+ public:
+  explicit ExecTexts(std::vector<std::string> texts);
+  ExecTexts(const ExecTexts&) = delete;
+  ExecTexts& operator=(const ExecTexts&) = delete;
+  char** data() { return pointers_.data(); }
+
+ private:
+  std::vector<std::string> texts_;
+  std::vector<char*> pointers_;
+};
+
+/// The environment of this process with these values, "NAME=VALUE", in place of its own.
+std::vector<std::string> environment_with(const std::vector<std::string>& values);
+
+/// What the system says of a process.
+struct ProcessFacts {
+  char state = 0;  // 'Z': a zombie, 'X': dead
+  pid_t parent = 0;
+  std::int64_t start_ticks = 0;  // clock ticks since boot
+};
+/// Empty if /proc does not show the process.
+std::optional<ProcessFacts> facts_of(pid_t pid);
 
 /// The ends of a pipe: for reading, and for writing. Throws FileError.
 std::pair<Descriptor, Descriptor> make_pipe();

@@ -152,32 +152,17 @@ kvsweep_policy table_of(std::string_view offers, std::index_sequence<i...>) {
   return table;
 }
 
-/// The environment, with hashes of text that are the same in every run.
-std::vector<std::string> environment() {
-  std::vector<std::string> all = {"PYTHONHASHSEED=0"};
-  for (char** each = environ; *each != nullptr; ++each)
-    if (!std::string_view(*each).starts_with("PYTHONHASHSEED=")) all.emplace_back(*each);
-  return all;
-}
-
-std::vector<char*> pointers(std::vector<std::string>& words) {
-  std::vector<char*> all;
-  for (std::string& word : words) all.push_back(word.data());
-  all.push_back(nullptr);
-  return all;
-}
-
 /// Starts python3 with `channel` as its descriptor 3.
 sweep::ChildProcess start_python(const std::string& path, int channel) {
-  std::vector<std::string> words = {"python3", "-B", "-c", kStart, std::string(python_module()),
-                                    path};
-  std::vector<std::string> settings = environment();
+  sweep::ExecTexts words({"python3", "-B", "-c", kStart, std::string(python_module()), path});
+  // Hashes of text are the same in every run.
+  sweep::ExecTexts environment(sweep::environment_with({"PYTHONHASHSEED=0"}));
   posix_spawn_file_actions_t actions;
   posix_spawn_file_actions_init(&actions);
   posix_spawn_file_actions_adddup2(&actions, channel, 3);
   pid_t process = -1;
-  const int error = posix_spawnp(&process, "python3", &actions, nullptr, pointers(words).data(),
-                                 pointers(settings).data());
+  const int error =
+      posix_spawnp(&process, "python3", &actions, nullptr, words.data(), environment.data());
   posix_spawn_file_actions_destroy(&actions);
   if (error != 0)
     throw InputError(std::string("needs python3, which cannot be started: ") +

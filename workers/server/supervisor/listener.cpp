@@ -45,20 +45,11 @@ bool has_one_of(const fs::path& process, const std::set<std::string>& sockets) {
   return false;
 }
 
-/// 0 for a process that there is not.
-pid_t parent_of(pid_t pid) {
-  std::ifstream file("/proc/" + std::to_string(pid) + "/stat");
-  std::string stat;
-  std::getline(file, stat, '\0');
-  std::istringstream fields(stat.substr(stat.rfind(')') + 1));  // the name may hold anything
-  char state = 0;
-  pid_t parent = 0;
-  fields >> state >> parent;
-  return parent;
-}
-
 bool descends_from(pid_t pid, pid_t ancestor) {
-  while (pid > 1 && pid != ancestor) pid = parent_of(pid);
+  while (pid > 1 && pid != ancestor) {
+    const std::optional<sweep::ProcessFacts> facts = sweep::facts_of(pid);
+    pid = facts ? facts->parent : 0;
+  }
   return pid == ancestor;
 }
 

@@ -167,28 +167,6 @@ class Supervisor {
   int child_ended_ = -1;
 };
 
-std::vector<char*> pointers_to(std::vector<std::string>& texts) {
-  std::vector<char*> pointers;
-  for (std::string& text : texts) pointers.push_back(text.data());
-  pointers.push_back(nullptr);
-  return pointers;
-}
-
-/// The environment of this process with these values in place of its own.
-std::vector<std::string> environment_with(std::vector<std::string> values) {
-  const auto name_of = [](const std::string& value) {
-    return value.substr(0, value.find('=') + 1);
-  };
-  const std::size_t given = values.size();
-  for (char** each = ::environ; *each != nullptr; ++each) {
-    const std::string name = name_of(*each);
-    bool replaced = false;
-    for (std::size_t i = 0; i < given; ++i) replaced |= name_of(values[i]) == name;
-    if (!replaced) values.emplace_back(*each);
-  }
-  return values;
-}
-
 [[noreturn]] void throw_errno(const std::string& what) {
   throw std::system_error(errno, std::generic_category(), what);
 }
@@ -202,9 +180,7 @@ std::string in_words(const sweep::ChildEnd& end) {
 }  // namespace
 
 SupervisedServer::SupervisedServer(const Launch& launch) : control_(-1) {
-  std::vector<std::string> words = launch.words;
-  std::vector<std::string> environment = environment_with(launch.environment);
-  std::vector<char*> word_pointers = pointers_to(words), env_pointers = pointers_to(environment);
+  sweep::ExecTexts words(launch.words), environment(sweep::environment_with(launch.environment));
   const std::filesystem::path folder = std::filesystem::path(launch.log).parent_path();
   if (!folder.empty()) std::filesystem::create_directories(folder);
   const sweep::Descriptor log(
@@ -214,7 +190,7 @@ SupervisedServer::SupervisedServer(const Launch& launch) : control_(-1) {
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) throw_errno("socketpair");
   control_ = sweep::Descriptor(ends[0]);
   const sweep::Descriptor theirs(ends[1]);
-  const Prepared prepared{word_pointers.data(), env_pointers.data(), theirs.get(), log.get(),
+  const Prepared prepared{words.data(), environment.data(), theirs.get(), log.get(),
                           static_cast<int>(launch.grace.count())};
   const pid_t child = ::fork();
   if (child == 0) Supervisor(prepared).run();
