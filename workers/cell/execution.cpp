@@ -104,16 +104,6 @@ void Executor::set_server_devices(const std::string& devices) { kept_->server_de
 void Executor::end_server() noexcept { kept_->server.reset(); }
 
 server::Session& Executor::serve(const ExperimentConfig& config, const RunHooks& hooks) {
-  try {
-    return ready_server(config, hooks);
-  } catch (const server::StartAbandoned&) {
-    throw CellAbandoned();
-  } catch (const server::WrongServer& error) {
-    throw WrongServer(error.what());
-  }
-}
-
-server::Session& Executor::ready_server(const ExperimentConfig& config, const RunHooks& hooks) {
   std::unique_ptr<server::Session>& server = kept_->server;
   const bool runs = server && server->is_for(*config.server);
   if (runs && empty_caches(*server, *config.server, hooks.stop)) return *server;

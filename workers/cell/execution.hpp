@@ -60,7 +60,7 @@ class Executor {
   /// the backend's error when the model does not fit.
   std::unique_ptr<Execution> prepare(const ExperimentConfig& config);
   /// The server of the cell, ready and with empty caches: the one of the cell before where the
-  /// same command starts it, and it can be emptied. Throws server::ServerFailed and CellAbandoned.
+  /// same command starts it, and it can be emptied. Throws what a server::Session throws.
   server::Session& serve(const ExperimentConfig& config, const RunHooks& hooks);
   /// Ends the server, if there is one; the next cell starts another.
   void end_server() noexcept;
@@ -70,8 +70,6 @@ class Executor {
   void free_host_memory() noexcept;
 
  private:
-  server::Session& ready_server(const ExperimentConfig& config, const RunHooks& hooks);
-
   struct Kept;
   std::unique_ptr<Kept> kept_;
 };

@@ -259,6 +259,13 @@ const Demand& WorkloadCache::demand() {
 
 namespace {
 
+/// What runs, and on which jobs.
+std::vector<sweep::Note> notes_of(const ExperimentConfig& config, const Load& load) {
+  return {{"policy", config.policy_name},
+          {"workload", load.workload.source},
+          {"tokenizer", load.workload.tokenizer}};
+}
+
 /// Says which recorded jobs were left out, and what their converter assumed.
 void add_origin(const Load& load, sweep::CellResult& result) {
   if (!load.curation.empty()) result.notes.push_back({"curation", load.curation});
@@ -270,11 +277,16 @@ sweep::CellResult measure_server(const ExperimentConfig& config, const Load& loa
                                  Executor& executor, const RunHooks& hooks) {
   try {
     sweep::CellResult result = run_server_cell(config, load, executor.serve(config, hooks), hooks);
-    result.notes.insert(result.notes.begin(), {{"policy", config.policy_name},
-                                               {"workload", load.workload.source},
-                                               {"tokenizer", load.workload.tokenizer}});
+    const auto notes = notes_of(config, load);
+    result.notes.insert(result.notes.begin(), notes.begin(), notes.end());
     add_origin(load, result);
     return result;
+  } catch (const server::StartAbandoned&) {
+    executor.end_server();
+    throw CellAbandoned();
+  } catch (const server::WrongServer& error) {
+    executor.end_server();
+    throw WrongServer(error.what());
   } catch (...) {
     executor.end_server();
     throw;
@@ -319,9 +331,7 @@ sweep::CellResult run_experiment(const ExperimentConfig& config, WorkloadCache& 
   serve_load(config, engine_config, load, *execution, *order, *retention, recorder, hooks);
 
   sweep::CellResult result = recorder.take_tables();
-  result.notes = {{"policy", config.policy_name},
-                  {"workload", load.workload.source},
-                  {"tokenizer", load.workload.tokenizer}};
+  result.notes = notes_of(config, load);
   execution->describe(result);
   return_much(resident_before);
   auto figures = figures_of(result, {engine_config.kv.block_size, config.bytes_per_block});

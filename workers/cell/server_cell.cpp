@@ -388,8 +388,6 @@ sweep::CellResult run_server_cell(const ExperimentConfig& config, const Load& lo
     sweep::CellResult result = cell.result();
     add_notes(*config.server, session, result);
     return result;
-  } catch (const server::StartAbandoned&) {
-    throw CellAbandoned();
   } catch (const server::TurnFailed& failed) {
     session.require_alive(session.kUntilItsEndIsKnown);
     throw server::ServerFailed(session.with_log(failed.what()));
