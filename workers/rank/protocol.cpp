@@ -51,36 +51,20 @@ void for_each_field(Struct& value, Fn fn) {
              fields(static_cast<const Struct*>(nullptr)));
 }
 
-class Writer {
- public:
-  template <class T>
-  void put(const T& value) {
-    if constexpr (std::is_same_v<T, bool>) {
-      put_unsigned(static_cast<std::uint8_t>(value));
-    } else if constexpr (std::is_enum_v<T>) {
-      put(static_cast<std::int32_t>(value));
-    } else if constexpr (std::is_same_v<T, double>) {
-      put_unsigned(std::bit_cast<std::uint64_t>(value));
-    } else if constexpr (std::is_integral_v<T>) {
-      put_unsigned(static_cast<std::make_unsigned_t<T>>(value));
-    } else if constexpr (std::is_same_v<T, std::string>) {
-      put_unsigned(std::uint64_t{value.size()});
-      bytes_ += value;
-    } else {
-      for_each_field(value, [this](const auto& field) { put(field); });
-    }
+/// Appends a value to a frame; numbers and flags as they are in memory.
+template <class T>
+void put(const T& value, std::string& frame) {
+  if constexpr (std::is_arithmetic_v<T>) {
+    frame.append(reinterpret_cast<const char*>(&value), sizeof value);
+  } else if constexpr (std::is_enum_v<T>) {
+    put(static_cast<std::int32_t>(value), frame);
+  } else if constexpr (std::is_same_v<T, std::string>) {
+    put(std::uint64_t{value.size()}, frame);
+    frame += value;
+  } else {
+    for_each_field(value, [&frame](const auto& field) { put(field, frame); });
   }
-  void reserve(std::size_t bytes) { bytes_.reserve(bytes); }
-  std::size_t size() const { return bytes_.size(); }
-  std::string take() { return std::move(bytes_); }
-
- private:
-  template <class U>
-  void put_unsigned(U value) {
-    bytes_.append(reinterpret_cast<const char*>(&value), sizeof value);
-  }
-  std::string bytes_;
-};
+}
 
 class Reader {
  public:
@@ -89,24 +73,19 @@ class Reader {
   template <class T>
   void get(T& value) {
     if constexpr (std::is_same_v<T, bool>) {
-      value = flag();
+      value = below<std::uint8_t>(2, "flag with value ") != 0;
     } else if constexpr (std::is_same_v<T, sweep::CellStatus>) {
-      value = status();
-    } else if constexpr (std::is_same_v<T, double>) {
-      value = std::bit_cast<double>(unsigned_of<std::uint64_t>());
-    } else if constexpr (std::is_integral_v<T>) {
-      value = static_cast<T>(unsigned_of<std::make_unsigned_t<T>>());
+      constexpr std::uint32_t kStatuses = static_cast<int>(sweep::CellStatus::quarantined) + 1;
+      value = static_cast<T>(below<std::uint32_t>(kStatuses, "unknown cell status "));
+    } else if constexpr (std::is_arithmetic_v<T>) {
+      std::memcpy(&value, take(sizeof value).data(), sizeof value);
     } else if constexpr (std::is_same_v<T, std::string>) {
-      value = std::string(take(unsigned_of<std::uint64_t>()));
+      std::uint64_t size = 0;
+      get(size);
+      value = std::string(take(size));
     } else {
       for_each_field(value, [this](auto& field) { get(field); });
     }
-  }
-  template <class U>
-  U unsigned_of() {
-    U value{};
-    std::memcpy(&value, take(sizeof value).data(), sizeof value);
-    return value;
   }
   void expect_end() const {
     if (!bytes_.empty())
@@ -122,16 +101,12 @@ class Reader {
     bytes_.remove_prefix(size);
     return taken;
   }
-  bool flag() {
-    const int value = unsigned_of<std::uint8_t>();
-    if (value > 1) throw ProtocolError("flag with value " + std::to_string(value));
-    return value == 1;
-  }
-  sweep::CellStatus status() {
-    const auto value = static_cast<std::int32_t>(unsigned_of<std::uint32_t>());
-    if (value < 0 || value > static_cast<int>(sweep::CellStatus::quarantined))
-      throw ProtocolError("unknown cell status " + std::to_string(value));
-    return static_cast<sweep::CellStatus>(value);
+  template <class T>
+  T below(T end, const char* problem) {
+    T value{};
+    get(value);
+    if (value >= end) throw ProtocolError(problem + std::to_string(value));
+    return value;
   }
 
   std::string_view bytes_;
@@ -182,16 +157,14 @@ std::string encode(const Message& message) {
   constexpr std::size_t kRoomForTheRest = 64;  // the other fields of messages with a large payload
   if (large > kMaxPayloadBytes - kRoomForTheRest)
     throw ProtocolError("a message cannot carry " + std::to_string(large) + " bytes");
-  Writer out;
-  out.reserve(kFrameHeaderBytes + large + kRoomForTheRest);
-  out.put(kProtocolVersion);
-  out.put(static_cast<std::uint16_t>(tag_of(message)));
-  out.put(std::uint64_t{0});
-  std::visit([&](const auto& fields) { out.put(fields); }, message);
-  Writer length;
-  length.put(std::uint64_t{out.size() - kFrameHeaderBytes});
-  std::string frame = out.take();
-  frame.replace(kFrameHeaderBytes - 8, 8, length.take());
+  std::string frame;
+  frame.reserve(kFrameHeaderBytes + large + kRoomForTheRest);
+  put(kProtocolVersion, frame);
+  put(static_cast<std::uint16_t>(tag_of(message)), frame);
+  put(std::uint64_t{0}, frame);  // of the payload, once it is known
+  std::visit([&](const auto& fields) { put(fields, frame); }, message);
+  const std::uint64_t payload = frame.size() - kFrameHeaderBytes;
+  std::memcpy(frame.data() + kFrameHeaderBytes - sizeof payload, &payload, sizeof payload);
   return frame;
 }
 
