@@ -20,9 +20,7 @@
 #include "driver/run/workers.hpp"
 #include "driver/search/commands.hpp"
 #include "sweeps/archive/reader.hpp"
-#include "workers/rank/cell_job.hpp"
 #include "workers/rank/channel.hpp"
-#include "workers/rank/ready_worker.hpp"
 
 namespace driver {
 namespace {
@@ -97,53 +95,45 @@ std::unique_ptr<OpenRun> open_run(const Options& options) {
   }
 }
 
-/// How many processes of this machine run cells; 0: a thread of this one does. A cell on sim uses
-/// one core, on cpu and cuda all of its device.
-int local_workers(const Options& options, const OpenRun& run) {
-  if (run.plan.backend != "sim" || options.workers == 1) return 0;
-  const int cells = static_cast<int>(run.tasks.size());
-  return std::clamp(options.workers.value_or(worker_hello(options).cores), 1, std::max(1, cells));
+/// How many processes of this machine may run cells. A cell on sim uses one core, on other backends
+/// all of its device.
+int most_local_workers(const Options& options, const Plan& plan) {
+  return plan.backend == "sim" ? options.workers.value_or(worker_hello(options).cores) : 1;
 }
 
-/// Cells go to other processes of this machine or to a thread of this one.
-FarmResult farm_locally(const Options& options, OpenRun& run, FarmSink& sink, FarmOptions farm) {
-  constexpr int kRank = 0, kLocalWorker = 0;
-  const auto ready = [&] {
-    return worker::prepare_worker(worker_hello(options), run.plan.backend, kLocalWorker,
-                                  options.profiles, options.cache);
-  };
-  const worker::ReadyWorker self = ready();  // and wrong input ends the run before a fork
-  const int count = local_workers(options, run);
-  if (count == 0)
-    return run_alone(run.tasks, sink, farm, self.hello,
-                     worker::make_cell_runner(self.hello, kRank, self.executor));
+/// Cells go to other processes of this machine.
+FarmResult farm_locally(const Options& options, OpenRun& run, FarmOptions farm) {
+  const int most = most_local_workers(options, run.plan);
+  ArchiveSink sink(run.plan, options.profiles.string(), run.archive, run.with_space, run.progress,
+                   most == 1 ? Crew::one_child : Crew::several);
+  const int count = std::clamp(most, 1, static_cast<int>(run.tasks.size()));
   LocalWorkers workers(count, [&](worker::Channel& channel) {
-    ignore_drain_signals();
-    const worker::ReadyWorker child = ready();
-    engine::WallClock clock;
-    worker::run_worker(channel, clock, child.hello,
-                       worker::make_cell_runner(child.hello, kRank, child.executor));
-    return 0;
+    return serve_cells(options, channel, {}, worker::Welcome{.backend = run.plan.backend});
   });
   farm.workers = workers.numbers();
   const engine::WallClock clock;
   return run_farm(workers, clock, run.tasks, sink, farm);
 }
 
-/// Cells go to the other ranks, or, when there are none, to this machine.
+/// Cells go to the other ranks.
+FarmResult farm_ranks(const Options& options, OpenRun& run, FarmOptions farm,
+                      worker::MpiChannel& channel) {
+  ArchiveSink sink(run.plan, options.profiles.string(), run.archive, run.with_space, run.progress);
+  worker::Welcome welcome{.backend = run.plan.backend};
+  if (run.plan.backend == "cuda" && !run.tasks.empty())
+    welcome.model_of = sink.config_of({run.tasks.front().cell});
+  welcome_workers(channel, std::move(welcome));
+  for (int rank = 1; rank < channel.place().size; ++rank) farm.workers.push_back(rank);
+  const engine::WallClock clock;
+  return run_farm(channel, clock, run.tasks, sink, farm);
+}
+
 FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* channel,
                       const std::function<void()>& on_stuck) {
-  if (run.tasks.empty() && channel == nullptr) return {};
-  ArchiveSink sink(run.plan, options.profiles.string(), run.archive, run.with_space, run.progress);
   FarmOptions farm = farm_options(options, run.plan.backend, *options.signals);
   farm.on_stuck = on_stuck;
-  if (channel == nullptr) return farm_locally(options, run, sink, farm);
-  const bool loads_model = run.plan.backend == "cuda" && !run.tasks.empty();
-  welcome_workers(*channel, run.plan.backend,
-                  loads_model ? sink.config_of({run.tasks.front().cell}) : "");
-  for (int rank = 1; rank < channel->place().size; ++rank) farm.workers.push_back(rank);
-  const engine::WallClock clock;
-  return run_farm(*channel, clock, run.tasks, sink, farm);
+  if (channel != nullptr) return farm_ranks(options, run, std::move(farm), *channel);
+  return run.tasks.empty() ? FarmResult() : farm_locally(options, run, std::move(farm));
 }
 
 /// What converters of traces took for granted.
@@ -314,11 +304,9 @@ int drive(
   store_the_rest(*run, result);
   print_results(*run, result, options);
   const ExitCode code = run_code(result, run->plan, run->archive);
-  // A worker that hangs in a cell cannot be joined and would block MPI_Finalize. All results are
-  // stored by now.
-  if (!result.stuck_workers.empty()) {
+  // A rank that hangs in a cell would block MPI_Finalize. All results are stored by now.
+  if (channel != nullptr && !result.stuck_workers.empty()) {
     check_standard_output();
-    if (channel == nullptr) std::_Exit(code);
     run.reset();  // releases the lock of the archive
     worker::abort_job(code);
   }
@@ -344,13 +332,11 @@ int run(const Options& options) {
   if (options.until_decided) return run_until_decided(options);
   if (options.budget || options.launch)
     throw UsageError("--budget and --launch are for --until-decided");
-  std::optional<worker::MpiSession> mpi;
   if (options.in_mpi_job) {
-    mpi.emplace(options.on_one_host);
-    const auto channel = worker::join_world();
-    if (channel->place().rank > 0) return serve_cells(options, *channel);
+    const auto channel = worker::join_world(options.on_one_host);
+    if (channel->place().rank > 0) return serve_cells(options, *channel, channel->place());
     if (channel->place().size > 1) return drive_farm(options, *channel);
-  }
+  }  // MPI ends, with its threads: this process forks workers
   report_lone_task(options);
   return drive(options, nullptr);
 }

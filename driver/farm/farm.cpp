@@ -2,11 +2,9 @@
 
 #include <algorithm>
 #include <deque>
-#include <thread>
 #include <utility>
 
 #include "workers/cell/experiment.hpp"
-#include "workers/rank/local_channels.hpp"
 
 namespace driver {
 namespace {
@@ -90,8 +88,9 @@ class Farm {
     dispatch(CellAbandoned{from, abandoned.attempt});
   }
   void on(int from, const worker::Goodbye& goodbye) {
-    left_.insert(from);
-    if (goodbye.stuck) result_.stuck_workers.push_back(from);
+    take_leave(from, goodbye);
+    if (goodbye.wrong_input) throw worker::InputError(goodbye.unable);
+    if (!goodbye.unable.empty()) throw std::runtime_error(goodbye.unable);
   }
   template <class Other>
   void on(int from, const Other&) {
@@ -114,6 +113,11 @@ class Farm {
       sink_.on_status(status());
     }
     if (!dispatcher_.finished()) channel_.wait(options_.longest_sleep);
+  }
+
+  void take_leave(int from, const worker::Goodbye& goodbye) {
+    left_.insert(from);
+    if (goodbye.stuck) result_.stuck_workers.push_back(from);
   }
 
   void lose(const worker::GoneEnd& end) {
@@ -226,7 +230,7 @@ class Farm {
       while (!all_left() && clock_.now() - begin < options_.goodbye_grace) {
         while (std::optional<worker::Received> received = channel_.poll())
           if (const auto* goodbye = std::get_if<worker::Goodbye>(&received->message))
-            on(received->from, *goodbye);
+            take_leave(received->from, *goodbye);
         for (const worker::GoneEnd& end : channel_.gone()) left_.insert(end.number);
         if (!all_left()) channel_.wait(options_.longest_sleep);
       }
@@ -285,23 +289,6 @@ FarmResult run_farm(worker::Channel& channel, const engine::Clock& clock,
                     const std::vector<CellTask>& cells, FarmSink& sink,
                     const FarmOptions& options) {
   return Farm(channel, clock, cells, sink, options).run();
-}
-
-FarmResult run_alone(const std::vector<CellTask>& cells, FarmSink& sink, FarmOptions options,
-                     const worker::Hello& hello, const worker::RunCell& run_cell,
-                     const worker::WorkerOptions& worker_options) {
-  constexpr int kDriver = 0;
-  constexpr int kWorker = 1;
-  worker::SocketChannel here, there;
-  worker::connect(here, kDriver, there, kWorker);
-  options.workers = {kWorker};
-  engine::WallClock clock;
-  const std::jthread worker([&] {
-    worker::WorkerOptions own = worker_options;
-    own.driver = kDriver;
-    worker::run_worker(there, clock, hello, run_cell, own);
-  });
-  return run_farm(here, clock, cells, sink, options);
 }
 
 ExitCode exit_code(const FarmResult& result) {

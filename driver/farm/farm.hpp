@@ -7,7 +7,6 @@
 #include "driver/command_line/failure.hpp"
 #include "driver/farm/dispatcher.hpp"
 #include "workers/rank/channel.hpp"
-#include "workers/rank/worker_loop.hpp"
 
 namespace driver {
 
@@ -69,21 +68,16 @@ struct FarmResult {
   int ended = 0;   // without a result
   int failed = 0;  // part of `ended`: failed, timed out or quarantined
   std::vector<LeftCell> left;
-  /// Workers that did not leave or could not stop their cell. The caller must end their processes
-  /// (MPI_Abort, or std::_Exit when they are threads of this process).
+  /// Workers that did not leave or could not stop their cell. The caller must end their processes.
   std::vector<int> stuck_workers;
 };
 
 /// Assigns the cells to the workers on the channel until each cell is over or left, then stops the
 /// workers. Sleeps between messages. Rethrows what the sink throws; throws worker::ChannelError or
-/// worker::ProtocolError when the channel itself is broken.
+/// worker::ProtocolError when the channel itself is broken, and worker::InputError or
+/// std::runtime_error when a worker says why it cannot serve.
 FarmResult run_farm(worker::Channel& channel, const engine::Clock& clock,
                     const std::vector<CellTask>& cells, FarmSink& sink, const FarmOptions& options);
-
-/// Runs the cells in this process: the caller's thread drives, a second thread is the worker.
-FarmResult run_alone(const std::vector<CellTask>& cells, FarmSink& sink, FarmOptions options,
-                     const worker::Hello& hello, const worker::RunCell& run_cell,
-                     const worker::WorkerOptions& worker_options = {});
 
 /// kNoSuchWorker if every cell that is left has a SKU or a server without a worker, kIncomplete if
 /// other cells are left, kSomeCellsFailed if none is left but some failed, else kOk.

@@ -85,12 +85,13 @@ std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& 
 }
 
 ArchiveSink::ArchiveSink(const Plan& plan, const std::string& profiles, sweep::Archive& archive,
-                         const SpaceWait& with_space, ProgressLine& progress)
+                         const SpaceWait& with_space, ProgressLine& progress, Crew crew)
     : plan_(plan),
       profiles_(profiles),
       archive_(archive),
       with_space_(with_space),
-      progress_(progress) {}
+      progress_(progress),
+      crew_(crew) {}
 
 const sweep::CellRecord& ArchiveSink::record_of(int cell) const {
   return archive_.cells()[static_cast<std::size_t>(cell)];
@@ -126,7 +127,7 @@ void ArchiveSink::on_start(sweep::Attempt attempt, const std::vector<int>& more,
   mark.pid = worker.pid;
   mark.start_ticks = worker.start_ticks;
   mark.phase = "run";
-  mark.drives = worker.host == self_.name && worker.pid == self_.pid;
+  mark.alone = crew_ == Crew::one_child;
   mark.deaths = deaths;
   with_space_([&] { archive_.marks().write(mark); });
   running_[attempt.cell] = mark;

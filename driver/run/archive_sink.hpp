@@ -24,11 +24,14 @@ std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::str
 std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& expected_s,
                                  const sweep::Archive& archive, bool retry_quarantined);
 
+/// The workers of a run; one_child: the only worker is a process that ends with the driver's.
+enum class Crew { several, one_child };
+
 /// Writes what the farm reports into the archive. Waits for space when the disk is full.
 class ArchiveSink final : public FarmSink {
  public:
   ArchiveSink(const Plan& plan, const std::string& profiles, sweep::Archive& archive,
-              const SpaceWait& with_space, ProgressLine& progress);
+              const SpaceWait& with_space, ProgressLine& progress, Crew crew = Crew::several);
   /// Cells that still run because an exception ended the farm stay planned.
   ~ArchiveSink() override;
   ArchiveSink(const ArchiveSink&) = delete;
@@ -56,6 +59,7 @@ class ArchiveSink final : public FarmSink {
   sweep::Archive& archive_;
   const SpaceWait& with_space_;
   ProgressLine& progress_;
+  Crew crew_;
   std::optional<Nanos> last_beat_;  // on the farm's clock
 };
 

@@ -27,44 +27,48 @@ std::optional<worker::Welcome> wait_for_welcome(worker::Channel& channel) {
   }
 }
 
-/// Ends a worker that cannot serve. Skips MPI_Finalize, which would wait for the driver while the
-/// driver waits for this worker. mpirun then ends the job.
-[[noreturn]] void give_up(int rank, const std::exception& error, ExitCode code) {
-  const std::string text = "kvsweep: worker of rank " + std::to_string(rank) + ": " +
-                           analysis::terminal_text(error.what()) + '\n';
-  std::cerr << text << std::flush;
-  std::_Exit(code);
-}
-
-/// For a worker with a hanging cell. It has reported the hang, and the driver ends the job when all
-/// results are stored. If the worker left earlier, mpirun would end the driver as well, with the
-/// wrong exit code.
+/// For a worker with a hanging cell. It has reported the hang, and the driver ends its process when
+/// all results are stored. Under mpirun an earlier end would end the driver as well, with the wrong
+/// exit code.
 [[noreturn]] void wait_for_the_end() {
   while (true) ::pause();
 }
 
-int serve_until_dismissed(const Options& options, worker::MpiChannel& channel) {
-  const auto welcome = wait_for_welcome(channel);
-  if (!welcome) return kOk;
-  const worker::ReadyWorker self =
-      worker::prepare_worker(worker_hello(options), welcome->backend, channel.place().local_worker,
-                             options.profiles, options.cache);
-  worker::load_model(*welcome, *self.executor);
-  const worker::RunCell runner =
-      worker::make_cell_runner(self.hello, channel.place().rank, self.executor);
-  engine::WallClock clock;
-  const worker::WorkerEnd end = worker::run_worker(channel, clock, self.hello, runner);
-  if (end == worker::WorkerEnd::stuck) wait_for_the_end();
-  return kOk;
+/// Ends a worker on an error of its channel, on which it can say nothing more. Skips MPI_Finalize,
+/// which would wait for the driver while the driver waits for this worker.
+[[noreturn]] void give_up(const std::string& prefix, const std::exception& error) {
+  std::cerr << "kvsweep: " + analysis::terminal_text(prefix + error.what()) + '\n' << std::flush;
+  std::_Exit(kInternalError);
+}
+
+/// The worker, ready for cells; empty if it is not to serve, or cannot, and has said why.
+std::optional<worker::ReadyWorker> ready(const Options& options, worker::Channel& channel,
+                                         const worker::WorldPlace& place, const std::string& prefix,
+                                         std::optional<worker::Welcome> welcome) {
+  worker::Goodbye goodbye;
+  try {
+    if (!welcome) welcome = wait_for_welcome(channel);
+    if (!welcome) return std::nullopt;
+    worker::ReadyWorker self =
+        worker::prepare_worker(worker_hello(options), welcome->backend, place.local_worker,
+                               options.profiles, options.cache);
+    worker::load_model(*welcome, *self.executor);
+    return self;
+  } catch (const worker::InputError& error) {
+    goodbye = {.unable = prefix + error.what(), .wrong_input = true};
+  } catch (const std::exception& error) {
+    goodbye = {.unable = prefix + error.what()};
+  }
+  channel.send(0, goodbye);
+  channel.flush(std::chrono::seconds(10));
+  return std::nullopt;
 }
 
 }  // namespace
 
-void welcome_workers(worker::MpiChannel& channel, const std::string& backend,
-                     const std::string& model_of) {
-  worker::Welcome welcome{.backend = backend, .model_of = model_of};
+void welcome_workers(worker::MpiChannel& channel, worker::Welcome welcome) {
   welcome.group_size = channel.place().size - 1;
-  if (!model_of.empty() && welcome.group_size > 1)
+  if (!welcome.model_of.empty() && welcome.group_size > 1)
     welcome.weights_group = worker::new_weights_group();
   for (int rank = 1; rank < channel.place().size; ++rank) {
     welcome.group_rank = rank - 1;
@@ -77,19 +81,33 @@ void dismiss_workers(worker::MpiChannel& channel) {
   channel.flush(std::chrono::seconds(5));
 }
 
-int serve_cells(const Options& options, worker::MpiChannel& channel) {
+int serve_cells(const Options& options, worker::Channel& channel, const worker::WorldPlace& place,
+                std::optional<worker::Welcome> welcome) {
   ignore_drain_signals();
+  const std::string prefix =
+      place.rank > 0 ? "worker of rank " + std::to_string(place.rank) + ": " : "";
   try {
-    return serve_until_dismissed(options, channel);
-  } catch (const worker::InputError& error) {
-    give_up(channel.place().rank, error, kUsage);
+    const std::optional<worker::ReadyWorker> self =
+        ready(options, channel, place, prefix, std::move(welcome));
+    if (!self) return kOk;
+    engine::WallClock clock;
+    const worker::WorkerEnd end =
+        worker::run_worker(channel, clock, self->hello,
+                           worker::make_cell_runner(self->hello, place.rank, self->executor));
+    if (end == worker::WorkerEnd::stuck) wait_for_the_end();
+    return kOk;
   } catch (const std::exception& error) {
-    give_up(channel.place().rank, error, kInternalError);
+    give_up(prefix, error);
   }
 }
 
 LocalWorkers::LocalWorkers(int count, Serve serve) : count_(count), serve_(std::move(serve)) {
   for (int i = 0; i < count; ++i) start();
+}
+
+LocalWorkers::~LocalWorkers() {
+  for (auto& [number, process] : processes_)
+    if (leaving_.contains(number)) process.join();
 }
 
 std::vector<int> LocalWorkers::numbers() const {
@@ -106,24 +124,26 @@ int LocalWorkers::start() {
     channel.connect(0, std::move(there));
     return serve_(channel);
   });
-  sockets_.connect(number, std::move(here));
+  connect(number, std::move(here));
   return number;
 }
 
 void LocalWorkers::send(int to, const worker::Message& message) {
   if (std::holds_alternative<worker::Stop>(message)) serving_.erase(to);
-  sockets_.send(to, message);
+  SocketChannel::send(to, message);
 }
 
 std::optional<worker::Received> LocalWorkers::poll() {
-  std::optional<worker::Received> received = sockets_.poll();
-  if (received && std::holds_alternative<worker::Hello>(received->message))
-    serving_.insert(received->from);
+  std::optional<worker::Received> received = SocketChannel::poll();
+  if (!received) return received;
+  if (std::holds_alternative<worker::Hello>(received->message)) serving_.insert(received->from);
+  const auto* goodbye = std::get_if<worker::Goodbye>(&received->message);
+  if (goodbye != nullptr && !goodbye->stuck) leaving_.insert(received->from);
   return received;
 }
 
 std::vector<worker::GoneEnd> LocalWorkers::gone() {
-  std::vector<worker::GoneEnd> gone = sockets_.gone();
+  std::vector<worker::GoneEnd> gone = SocketChannel::gone();
   for (worker::GoneEnd& each : gone) {
     const sweep::ChildEnd end = processes_.at(each.number).wait();
     processes_.erase(each.number);

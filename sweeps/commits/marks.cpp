@@ -50,7 +50,7 @@ std::vector<RunMark> parse_mark(const std::string& key, const std::string& text)
     if (name == "pid") mark.pid = number(value);
     if (name == "start") mark.start_ticks = std::strtoll(value.c_str(), nullptr, 10);
     if (name == "phase") mark.phase = value;
-    if (name == "drives") mark.drives = value == "1";
+    if (name == "drives") mark.alone = value == "1";
     if (name == "stopped") mark.stopped = value;
     if (name == "died") mark.died = value;
     if (name == "by") to_blame = value;
@@ -84,7 +84,7 @@ std::vector<RunMark> run_marks(const std::string& archive) {
 }
 
 int deaths_of(const RunMark& mark) {
-  const bool counts = !mark.died.empty() || (mark.drives && mark.stopped.empty());
+  const bool counts = !mark.died.empty() || (mark.alone && mark.stopped.empty());
   return mark.deaths + (counts && mark.with.empty() ? 1 : 0);
 }
 
@@ -110,7 +110,7 @@ void Marks::write(const RunMark& mark) {
   std::string text =
       "attempt=" + std::to_string(mark.attempt) + "\ndeaths=" + std::to_string(mark.deaths) +
       "\nhost=" + mark.host + "\npid=" + std::to_string(mark.pid) + "\nphase=" + mark.phase +
-      "\ndrives=" + (mark.drives ? "1" : "0") + "\nstart=" + std::to_string(mark.start_ticks) + "\n";
+      "\ndrives=" + (mark.alone ? "1" : "0") + "\nstart=" + std::to_string(mark.start_ticks) + "\n";
   for (const std::string& key : mark.with) text += "with=" + key + '\n';
   if (!mark.stopped.empty()) text += "stopped=" + mark.stopped + '\n';
   writing(archive_, [&] { replace_file(files_, path(mark.key), text); });

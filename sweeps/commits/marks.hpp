@@ -19,7 +19,7 @@ struct RunMark {
   std::string phase;
   std::string died;       // how the cell killed its process: "signal 11", from the worker's handler
                           // of fatal signals, or what the driver observed
-  bool drives = false;    // the process was the driver as well, so no other cell ran
+  bool alone = false;     // the process ended with its driver, and no other cell ran
   std::string stopped{};  // set by the driver if it was asked to stop while the process lived, or
                           // the end of the process is counted
   std::int64_t start_ticks = 0;     // process_start() of its process; 0: unknown
@@ -53,8 +53,8 @@ class Marks {
 std::vector<RunMark> run_marks(const std::string& archive);
 
 /// The number of attempts that count as having killed their process, from the mark of a driver that
-/// is gone. The last attempt counts if its death was recorded (`died`), or if its process was both
-/// driver and worker and had not been asked to stop, unless another cell may have been running.
+/// is gone. The last attempt counts if its death was recorded (`died`), or if its process was the
+/// driver's only worker and had not been asked to stop, unless another cell may have been running.
 int deaths_of(const RunMark& mark);
 
 /// Start time of a process on this host, in clock ticks since boot. With the process id it

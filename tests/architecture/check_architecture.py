@@ -106,7 +106,7 @@ MAY_INCLUDE = {
 # Libraries that only these files of a room include.
 MAY_ALSO_INCLUDE = {
     "sweeps/files/strict_json.hpp": "json",
-    "workers/rank/channel.cpp": "mpi",
+    "workers/rank/channel.cpp": "mpi", "workers/rank/mpi_handles.hpp": "mpi",
     "workers/backends/cuda/device/nccl_comm.cpp": "nccl",
     "workers/server/http/loop_curl.cpp": "curl",
     "tests/support/catch.hpp": "catch2",

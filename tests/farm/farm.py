@@ -229,7 +229,7 @@ class Folder:
         return Running([*prefix, *launcher, PROGRAM, *words], self, self.environment(more))
 
     def start_run(self, *words, sweep_file="farm.toml", ranks=1, workers=1, **options):
-        """Without mpirun, `workers` processes run the cells; one: a thread of the driving process."""
+        """Without mpirun, `workers` processes run the cells."""
         alone = ("--workers", str(workers)) if ranks == 1 else ()
         return self.start("run", sweep_file, *words, *alone, ranks=ranks, **options)
 

@@ -5,7 +5,6 @@
 // crash: the cell throws. kill: the cell kills its process. slow_ms: a cell lasts so long, or until
 // it is asked to stop. bytes: size of a result. Prints what was done, rank 0's CPU seconds while it
 // drove and its peak memory; returns the farm's exit code.
-#include <mpi.h>
 #include <sys/resource.h>
 #include <unistd.h>
 
@@ -21,6 +20,8 @@
 
 #include "driver/farm/drain.hpp"
 #include "driver/farm/farm.hpp"
+#include "driver/run/workers.hpp"
+#include "workers/rank/worker_loop.hpp"
 
 namespace fs = std::filesystem;
 
@@ -117,6 +118,14 @@ long peak_kib() {
   return use.ru_maxrss;
 }
 
+int work(worker::Channel& channel, const Wish& wish) {
+  driver::ignore_drain_signals();
+  engine::WallClock clock;
+  const worker::Hello hello{.host = "here", .pid = static_cast<int>(getpid()), .backend = "sim"};
+  run_worker(channel, clock, hello, cell_of(wish));
+  return 0;
+}
+
 driver::FarmResult drive(worker::MpiChannel* channel, const Wish& wish) {
   driver::ignore_drain_signals();  // when the farm has ended
   const driver::DrainSignals signals;
@@ -126,10 +135,13 @@ driver::FarmResult drive(worker::MpiChannel* channel, const Wish& wish) {
   driver::FarmOptions options{.rules = {.backend = "sim"}};
   options.interruptions = [&] { return signals.count(); };
   std::ofstream(wish.folder / "driving") << getpid() << '\n';
-  const worker::Hello alone{.host = "here", .backend = "sim"};
-  if (channel == nullptr) return run_alone(cells, sink, options, alone, cell_of(wish));
-  for (int rank = 1; rank < channel->place().size; ++rank) options.workers.push_back(rank);
-  return run_farm(*channel, engine::WallClock(), cells, sink, options);
+  if (channel != nullptr) {
+    for (int rank = 1; rank < channel->place().size; ++rank) options.workers.push_back(rank);
+    return run_farm(*channel, engine::WallClock(), cells, sink, options);
+  }
+  driver::LocalWorkers workers(1, [&](worker::Channel& local) { return work(local, wish); });
+  options.workers = workers.numbers();
+  return run_farm(workers, engine::WallClock(), cells, sink, options);
 }
 
 int drive_and_report(worker::MpiChannel* channel, const Wish& wish) {
@@ -146,31 +158,20 @@ int drive_and_report(worker::MpiChannel* channel, const Wish& wish) {
 }
 
 int play_part(const Wish& wish) {
-  int size = 1;
-  MPI_Comm_size(MPI_COMM_WORLD, &size);
-  if (size == 1) return drive_and_report(nullptr, wish);
-  const auto channel = worker::join_world();
-  if (channel->place().rank == 0) return drive_and_report(channel.get(), wish);
-  driver::ignore_drain_signals();
-  engine::WallClock clock;
-  const worker::Hello hello{.host = "here", .pid = static_cast<int>(getpid()), .backend = "sim"};
-  run_worker(*channel, clock, hello, cell_of(wish));
-  return 0;
+  if (const auto channel = worker::join_world(/*on_one_host=*/true); channel->place().size > 1)
+    return channel->place().rank == 0 ? drive_and_report(channel.get(), wish)
+                                      : work(*channel, wish);
+  return drive_and_report(nullptr, wish);  // MPI has ended, with its threads
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  int provided = 0;
-  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   if (argc < 3) return 2;
-  int code = 1;
   try {
-    code = play_part(parse(argc, argv));
+    return play_part(parse(argc, argv));
   } catch (const std::exception& error) {
     std::cerr << error.what() << '\n';
-    MPI_Abort(MPI_COMM_WORLD, 1);
+    return 1;
   }
-  MPI_Finalize();
-  return code;
 }

@@ -29,7 +29,7 @@ std::vector<Message> one_of_each() {
           Done{{8, 2}, std::string("a\0b", 3)},
           Failed{{9, 1}, sweep::CellStatus::infeasible, "no \"room\"", true, true, true},
           Abandoned{{10, 1}},
-          Goodbye{true},
+          Goodbye{true, "no GPU", true},
           Assign{{-1, 3}, "{}"},
           Abandon{{11, 2}},
           Stop{},
@@ -72,15 +72,15 @@ TEST_CASE("the fields of a message keep their values") {
 }
 
 TEST_CASE("the bytes of a frame are fixed, so that two builds understand each other") {
-  // version 6, kind 5, 8 bytes of payload, cell 10, attempt 1, all little-endian
-  const std::string expected("\6\0\5\0\10\0\0\0\0\0\0\0\12\0\0\0\1\0\0\0", 20);
+  // version 7, kind 5, 8 bytes of payload, cell 10, attempt 1, all little-endian
+  const std::string expected("\7\0\5\0\10\0\0\0\0\0\0\0\12\0\0\0\1\0\0\0", 20);
   CHECK(encode(Abandoned{{10, 1}}) == expected);
 }
 
 TEST_CASE("another protocol version is refused with both numbers") {
   CHECK_THROWS_MATCHES(
-      decode(frame_with(0, std::string("\7\0", 2))), ProtocolError,
-      Catch::Matchers::Message("message of protocol version 7, this program speaks version 6"));
+      decode(frame_with(0, std::string("\10\0", 2))), ProtocolError,
+      Catch::Matchers::Message("message of protocol version 8, this program speaks version 7"));
 }
 
 TEST_CASE("an unknown kind, an impossible length, flag or status is refused") {

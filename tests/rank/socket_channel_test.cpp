@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "tests/support/catch.hpp"
+#include "tests/support/socket_ends.hpp"
 
 using namespace worker;
 using std::chrono::hours;
@@ -19,7 +20,7 @@ struct Pair {
   SocketChannel driver;
   std::optional<SocketChannel> worker{std::in_place};
 
-  Pair() { connect(driver, kHere, *worker, kThere); }
+  Pair() { support::connect(driver, kHere, *worker, kThere); }
   Received heard_by_driver() {
     for (;;) {
       if (std::optional<Received> received = driver.poll()) return std::move(*received);
@@ -43,8 +44,8 @@ TEST_CASE("messages between processes of one host arrive in order, with their se
 
 TEST_CASE("messages of several ends name their sender, and only the end they are for has them") {
   SocketChannel driver, first, second;
-  connect(driver, 0, first, 1);
-  connect(driver, 0, second, 2);
+  support::connect(driver, 0, first, 1);
+  support::connect(driver, 0, second, 2);
   first.send(0, Abandoned{{1, 1}});
   first.send(0, Abandoned{{2, 1}});
   second.send(0, Goodbye{});

@@ -7,7 +7,7 @@
 #include <thread>
 
 #include "tests/support/catch.hpp"
-#include "workers/rank/local_channels.hpp"
+#include "tests/support/socket_ends.hpp"
 
 using namespace worker;
 using std::chrono::milliseconds;
@@ -41,7 +41,7 @@ class Crew {
  public:
   explicit Crew(RunCell run_cell, WorkerOptions options = {})
       : run_cell_(std::move(run_cell)), options_(options) {
-    connect(here_, kDriver, there_, kWorker);
+    support::connect(here_, kDriver, there_, kWorker);
     thread_ = std::jthread([this] {
       end_ = run_worker(there_, clock_, {.host = "here", .backend = "sim"}, run_cell_, options_);
     });

@@ -19,8 +19,8 @@ class Machine(Folder):
         self.card = {"LD_LIBRARY_PATH": self.file("."), "FAKE_CARD": card, "FAKE_CARD_MIB": str(mib)}
         self.write("servers.toml", sweep_of({"a": ""}, jps=(50,)))
 
-    def measure(self):
-        return self.run("--archive", "a.h5", sweep_file="servers.toml", more=self.card)
+    def measure(self, ranks=1):
+        return self.run("--archive", "a.h5", sweep_file="servers.toml", more=self.card, ranks=ranks)
 
     def said(self, *words, code=0):
         outcome = self.start(*words).wait()
@@ -61,12 +61,16 @@ def steps():
         machine.said("check", "a.h5")
 
 
-@case("a card of no profile is refused with its name")
+@case("a card of no profile is refused with its name, and the run has written no cell")
 def unknown_card():
-    with Machine("Tesla V100-PCIE-16GB", 16384) as machine:
-        outcome = machine.measure()
-        expect_equal(outcome.code, 2, f"exit code ({outcome})")
-        expect_in("Tesla V100-PCIE-16GB", outcome.err, "the reason")
+    for ranks, who in (1, "kvsweep: "), (3, "kvsweep: worker of rank "):
+        with Machine("Tesla V100-PCIE-16GB", 16384) as machine:
+            outcome = machine.measure(ranks)
+            expect_equal(outcome.code, 2, f"exit code ({outcome})")
+            reasons = [line for line in outcome.err.splitlines() if "Tesla V100-PCIE-16GB" in line]
+            expect_equal(len(reasons), 1, f"reasons ({outcome})")
+            expect_equal(reasons[0].startswith(who), True, f"whose it is ({outcome})")
+            expect_equal(machine.names("a.h5.d/*.run"), [], "marks")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,8 @@
 #pragma once
-#include <cstddef>
+#include <time.h>
+
+#include <algorithm>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <stdexcept>
@@ -47,14 +50,44 @@ class Channel {
   virtual std::vector<GoneEnd> gone() { return {}; }
 };
 
-/// Initializes MPI; the destructor finalizes it. Open MPI looks for fast networks when it starts,
-/// which takes 0.2 s: ranks that are all on one host need none.
-class MpiSession {
+/// A channel whose messages arrive in pieces.
+class BufferedChannel : public Channel {
  public:
-  explicit MpiSession(bool on_one_host);
-  ~MpiSession();
-  MpiSession(const MpiSession&) = delete;
-  MpiSession& operator=(const MpiSession&) = delete;
+  std::optional<Received> poll() override {
+    if (ready_.empty()) exchange();
+    if (ready_.empty()) return std::nullopt;
+    Received first = std::move(ready_.front());
+    ready_.pop_front();
+    return first;
+  }
+
+ protected:
+  /// Sends and receives what can be at once.
+  virtual void exchange() = 0;
+
+  std::deque<Received> ready_;  // arrived, and not polled
+};
+
+inline timespec span_of(engine::Nanos duration) {
+  const auto ns = std::max(engine::Nanos{0}, duration).count();
+  return {.tv_sec = ns / 1'000'000'000, .tv_nsec = ns % 1'000'000'000};
+}
+
+/// Sleeps between looks at a channel that does not wake its thread: longer while nothing happens,
+/// so that a message comes late by at most a ninth of the whole wait.
+class Pause {
+ public:
+  Pause(engine::Nanos shortest, engine::Nanos longest) : shortest_(shortest), longest_(longest) {}
+  void restart() { next_ = shortest_; }
+  /// At most so long. Unlike std::this_thread::sleep_for, a signal ends it.
+  void sleep(engine::Nanos most) {
+    const timespec span = span_of(std::min(most, next_));
+    ::nanosleep(&span, nullptr);
+    next_ = std::min(next_ + next_ / 8, longest_);
+  }
+
+ private:
+  engine::Nanos shortest_, longest_, next_ = shortest_;
 };
 
 /// The position of a process among those of the job.
@@ -65,18 +98,19 @@ struct WorldPlace {
 };
 
 /// The channel between the ranks of an MPI job; what it does needs mpi.h, and this header does not.
-class MpiChannel : public Channel {
+class MpiChannel : public BufferedChannel {
  public:
   virtual const WorldPlace& place() const = 0;
 };
 
-/// Opens it. MPI must be initialized, and the channel must be used by the thread that initialized
-/// it and destroyed before MPI_Finalize. This is collective. Afterwards everything is point to
-/// point and never blocks on a peer, so a dead peer harms no other.
+/// Initializes MPI, once in a process, and opens it; the destructor finalizes MPI. Both are
+/// collective, and one thread does all. In between everything is point to point and never blocks on
+/// a peer, so a dead peer harms no other. Open MPI looks for fast networks when it starts, which
+/// takes 0.2 s: ranks that are all on one host need none.
 ///
 /// A message is sent in pieces of at most 16 MiB (MPI counts are int), all with the tag of its
-/// kind. Between messages the channel sleeps for 1 ms, doubling to 50 ms.
-std::unique_ptr<MpiChannel> join_world();
+/// kind. Between messages the channel sleeps for 1 ms, growing to 50 ms.
+std::unique_ptr<MpiChannel> join_world(bool on_one_host);
 
 /// Ends every process of the MPI job, including hung or stopped ones, with this exit code.
 [[noreturn]] void abort_job(int exit_code);

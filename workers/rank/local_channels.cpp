@@ -75,14 +75,6 @@ void SocketChannel::exchange() {
   }
 }
 
-std::optional<Received> SocketChannel::poll() {
-  if (ready_.empty()) exchange();
-  if (ready_.empty()) return std::nullopt;
-  Received first = std::move(ready_.front());
-  ready_.pop_front();
-  return first;
-}
-
 bool SocketChannel::all_sent() const {
   return std::ranges::all_of(peers_, [](const auto& entry) { return entry.second.unsent.empty(); });
 }
@@ -94,9 +86,7 @@ void SocketChannel::sleep(Nanos longest) const {
     const int wanted = peer.unsent.empty() ? POLLIN : POLLIN | POLLOUT;
     sockets.push_back({peer.socket.get(), static_cast<short>(wanted), 0});
   }
-  const auto left = std::max(Nanos{0}, longest);
-  const timespec span{.tv_sec = left.count() / 1'000'000'000,
-                      .tv_nsec = left.count() % 1'000'000'000};
+  const timespec span = span_of(longest);
   ::ppoll(sockets.data(), sockets.size(), &span, nullptr);
 }
 
@@ -116,12 +106,6 @@ bool SocketChannel::flush(Nanos longest) {
 
 std::vector<GoneEnd> SocketChannel::gone() {
   return ready_.empty() ? std::exchange(gone_, {}) : std::vector<GoneEnd>();
-}
-
-void connect(SocketChannel& one, int one_number, SocketChannel& other, int other_number) {
-  auto [here, there] = socket_pair();
-  one.connect(other_number, std::move(here));
-  other.connect(one_number, std::move(there));
 }
 
 }  // namespace worker

@@ -1,5 +1,4 @@
 #pragma once
-#include <deque>
 #include <map>
 #include <string>
 #include <utility>
@@ -16,13 +15,12 @@ std::pair<sweep::Descriptor, sweep::Descriptor> socket_pair();
 /// Messages over such sockets, one to each peer, between processes or threads of one host. A peer
 /// whose process has ended is reported by gone(), after all that it had sent; how it ended is
 /// unknown here. What is sent to it before that is dropped.
-class SocketChannel final : public Channel {
+class SocketChannel : public BufferedChannel {
  public:
   /// Adds the end with that number.
   void connect(int peer, sweep::Descriptor socket);
 
   void send(int to, const Message& message) override;
-  std::optional<Received> poll() override;
   void wait(engine::Nanos longest) override;
   bool flush(engine::Nanos longest) override;
   std::vector<GoneEnd> gone() override;
@@ -37,17 +35,13 @@ class SocketChannel final : public Channel {
   };
   static void write(Peer& to);
   void read(int number, Peer& from);
-  void exchange();
+  void exchange() override;
   bool all_sent() const;
   /// Sleeps until a socket can be read, or written when bytes are left for it.
   void sleep(engine::Nanos longest) const;
 
   std::map<int, Peer> peers_;
-  std::deque<Received> ready_;
   std::vector<GoneEnd> gone_;
 };
-
-/// Connects two ends, which have these numbers, within one process.
-void connect(SocketChannel& one, int one_number, SocketChannel& other, int other_number);
 
 }  // namespace worker

@@ -34,7 +34,9 @@ constexpr auto fields(const Failed*) {
                     &Failed::machine_fault, &Failed::wrong_server);
 }
 constexpr auto fields(const Abandoned*) { return std::tuple(&Abandoned::attempt); }
-constexpr auto fields(const Goodbye*) { return std::tuple(&Goodbye::stuck); }
+constexpr auto fields(const Goodbye*) {
+  return std::tuple(&Goodbye::stuck, &Goodbye::unable, &Goodbye::wrong_input);
+}
 constexpr auto fields(const Assign*) {
   return std::tuple(&Assign::attempt, &Assign::config, &Assign::keep_memory);
 }

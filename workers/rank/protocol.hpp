@@ -16,12 +16,12 @@ struct ProtocolError : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-inline constexpr std::uint16_t kProtocolVersion = 6;
+inline constexpr std::uint16_t kProtocolVersion = 7;
 /// Version, kind, payload length, little-endian; then the fields in the order of protocol.cpp, a
-/// text behind its length in 8 bytes. Goodbye{stuck = true} is
+/// text behind its length in 8 bytes. Abandoned{cell 10, attempt 1} is
 ///
-///     06 00 | 06 00 | 01 00 00 00 00 00 00 00 | 01
-///     version  kind   payload of one byte       stuck
+///     07 00 | 05 00 | 08 00 00 00 00 00 00 00 | 0a 00 00 00 | 01 00 00 00
+///     version  kind   payload of 8 bytes        cell          attempt
 inline constexpr std::size_t kFrameHeaderBytes = 2 + 2 + 8;
 /// A longer payload means a damaged length, not a result.
 inline constexpr std::uint64_t kMaxPayloadBytes = std::uint64_t{4} << 30;
@@ -73,9 +73,11 @@ struct Abandoned {
   sweep::Attempt attempt{};
 };
 
-/// The last message of a worker. `stuck`: its cell did not stop, so the process must be killed.
+/// The last message of a worker.
 struct Goodbye {
-  bool stuck = false;
+  bool stuck = false;        // its cell did not stop, so the process must be killed
+  std::string unable{};      // why it cannot serve at all, in place of its Hello
+  bool wrong_input = false;  // `unable` is a fault of the user's input
 };
 
 // Driver to worker ---------------------------------------------------------------------------

@@ -4,7 +4,9 @@
 #include <thread>
 
 #include "tests/support/catch.hpp"
-#include "workers/rank/local_channels.hpp"
+#include "tests/support/socket_ends.hpp"
+#include "workers/cell/experiment.hpp"
+#include "workers/rank/worker_loop.hpp"
 
 using namespace driver;
 using std::chrono::milliseconds;
@@ -68,7 +70,8 @@ std::string run_until_asked(const std::string&, const CellContext& context) {
 
 /// Drives `workers` worker threads of this process.
 FarmResult run_with(int workers, int cell_count, FarmSink& sink, const worker::RunCell& run_cell,
-                    FarmOptions options = quick()) {
+                    FarmOptions options = quick(),
+                    const worker::WorkerOptions& worker_options = {}) {
   worker::SocketChannel driver;
   std::vector<worker::SocketChannel> ends(static_cast<std::size_t>(workers));
   engine::WallClock clock;
@@ -76,30 +79,24 @@ FarmResult run_with(int workers, int cell_count, FarmSink& sink, const worker::R
   for (int i = 1; i <= workers; ++i) {
     options.workers.push_back(i);
     worker::SocketChannel& end = ends[static_cast<std::size_t>(i - 1)];
-    worker::connect(driver, 0, end, i);
-    threads.emplace_back([&] { worker::run_worker(end, clock, kHello, run_cell, {}); });
+    support::connect(driver, 0, end, i);
+    threads.emplace_back([&] { worker::run_worker(end, clock, kHello, run_cell, worker_options); });
   }
   return run_farm(driver, clock, cells(cell_count), sink, options);
 }
 
 }  // namespace
 
-TEST_CASE("a process alone drives and works") {
+TEST_CASE("one worker or several do each cell once") {
+  const int workers = GENERATE(1, 4);
   Notes notes;
-  const FarmResult result = run_alone(cells(20), notes, quick(), kHello, echo);
-  CHECK(result.done == 20);
-  CHECK(exit_code(result) == kOk);
-  CHECK(notes.results.size() == 20);
-  CHECK(notes.results[7] == "ran config of 7");
-  CHECK(result.stuck_workers.empty());
-}
-
-TEST_CASE("several workers do each cell once") {
-  Notes notes;
-  const FarmResult result = run_with(4, 200, notes, echo);
+  const FarmResult result = run_with(workers, 200, notes, echo);
   CHECK(result.done == 200);
+  CHECK(exit_code(result) == kOk);
   CHECK(notes.results.size() == 200);
+  CHECK(notes.results[7] == "ran config of 7");
   CHECK(notes.starts.size() == 200);
+  CHECK(result.stuck_workers.empty());
   const FarmStatus& last = notes.statuses.back();
   CHECK(last.done == 200);
   CHECK(last.waiting == 0);
@@ -141,13 +138,14 @@ TEST_CASE(
   Notes notes;
   FarmOptions options = quick();
   options.rules.stalled = milliseconds(20);
-  const FarmResult result = run_alone(cells(2), notes, options, kHello,
-                                      [](const std::string& config, const CellContext& context) {
-                                        if (context.attempt.cell != 0) return config;
-                                        context.progress({.jobs = 3, .steps = 1, .serving = true});
-                                        return run_until_asked(config, context);
-                                      },
-                                      {.poll = milliseconds(1), .heartbeat = milliseconds(1)});
+  const FarmResult result =
+      run_with(1, 2, notes,
+               [](const std::string& config, const CellContext& context) {
+                 if (context.attempt.cell != 0) return config;
+                 context.progress({.jobs = 3, .steps = 1, .serving = true});
+                 return run_until_asked(config, context);
+               },
+               options, {.poll = milliseconds(1), .heartbeat = milliseconds(1)});
   CHECK(result.done == 1);
   CHECK(notes.verdicts.at(0).first == sweep::CellStatus::failed);
   CHECK(notes.verdicts.at(0).second == "made no progress for 0.02 s");
@@ -206,13 +204,13 @@ TEST_CASE("a worker whose cell does not stop is named") {
   FarmOptions options = quick();
   options.rules.cell_timeout = milliseconds(5);
   options.rules.abandon_grace = milliseconds(20);
-  const FarmResult result = run_alone(cells(1), notes, options, kHello,
-                                      [](const std::string&, const CellContext&) -> std::string {
-                                        while (!release) std::this_thread::yield();
-                                        released = true;
-                                        return "";
-                                      },
-                                      {.stop_grace = milliseconds(5)});
+  const FarmResult result = run_with(1, 1, notes,
+                                     [](const std::string&, const CellContext&) -> std::string {
+                                       while (!release) std::this_thread::yield();
+                                       released = true;
+                                       return "";
+                                     },
+                                     options, {.stop_grace = milliseconds(5)});
   CHECK(result.stuck_workers == std::vector{1});
   CHECK(notes.verdicts.at(0).first == sweep::CellStatus::timeout);
   release = true;
@@ -230,17 +228,38 @@ TEST_CASE("an error that ends the farm while a worker hangs tells so") {
     if (!notes.starts.empty()) throw std::runtime_error("no space left on device");
     return 0;
   };
-  CHECK_THROWS_WITH(run_alone(cells(1), notes, options, kHello,
-                              [](const std::string&, const CellContext&) -> std::string {
-                                while (!release) std::this_thread::yield();
-                                released = true;
-                                return "";
-                              },
-                              {.stop_grace = milliseconds(5)}),
+  CHECK_THROWS_WITH(run_with(1, 1, notes,
+                             [](const std::string&, const CellContext&) -> std::string {
+                               while (!release) std::this_thread::yield();
+                               released = true;
+                               return "";
+                             },
+                             options, {.stop_grace = milliseconds(5)}),
                     "no space left on device");
   CHECK(told == 1);
   release = true;
   while (!released) std::this_thread::yield();
+}
+
+TEST_CASE("a worker that cannot serve ends the farm with its reason, and the others are stopped") {
+  const bool wrong_input = GENERATE(true, false);
+  worker::SocketChannel driver, unable, able;
+  support::connect(driver, 0, unable, 1);
+  support::connect(driver, 0, able, 2);
+  unable.send(0, worker::Goodbye{.unable = "no GPU", .wrong_input = wrong_input});
+  engine::WallClock clock;
+  const std::jthread thread([&] { worker::run_worker(able, clock, kHello, echo); });
+  Notes notes;
+  FarmOptions options = quick();
+  options.workers = {1, 2};
+  int stuck = 0;
+  options.on_stuck = [&] { ++stuck; };
+  const auto run = [&] { run_farm(driver, clock, cells(1000), notes, options); };
+  if (wrong_input)
+    CHECK_THROWS_MATCHES(run(), worker::InputError, Catch::Matchers::Message("no GPU"));
+  else
+    CHECK_THROWS_WITH(run(), "no GPU");
+  CHECK(stuck == 0);
 }
 
 TEST_CASE("the exit code says what is left to do") {

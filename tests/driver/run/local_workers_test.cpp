@@ -154,9 +154,10 @@ TEST_CASE("processes of this machine do each cell once") {
 
 TEST_CASE(
     "a cell that crashes its process twice is quarantined, and the others are done meanwhile") {
+  const int workers = GENERATE(1, 2);
   Notes notes;
   const FarmResult result =
-      run_with(2, 20, notes, [](const std::string& config, const CellContext&) {
+      run_with(workers, 20, notes, [](const std::string& config, const CellContext&) {
         if (config == "4") ::raise(SIGSEGV);
         return config;
       });
@@ -170,7 +171,7 @@ TEST_CASE(
         "quarantined: killed its process 2 times; its worker on here was lost to signal 11 "
         "(Segmentation fault)");
   CHECK(std::ranges::count(notes.deaths, 1) == 1);
-  CHECK(notes.processes.size() == 4);  // two successors
+  CHECK(std::ssize(notes.processes) == workers + 2);  // two successors
 }
 
 TEST_CASE("a process that others kill while another cell runs counts against no cell") {
@@ -216,6 +217,25 @@ TEST_CASE("what else ran is judged when a process dies, not when its successor i
   CHECK(result.done == kOthers + 1);
   CHECK(std::ranges::count(notes.deaths, 0) == kOthers + 2);
   CHECK(notes.processes.size() == 3);
+}
+
+TEST_CASE("processes that have said goodbye end in their own time, before the run does") {
+  auto [from, to] = sweep::make_pipe();
+  {
+    LocalWorkers processes(2, [&](worker::Channel& channel) {
+      engine::WallClock clock;
+      worker::run_worker(channel, clock, this_process(),
+                         [](const std::string& config, const CellContext&) { return config; });
+      ::usleep(100'000);  // as long as a server may take to end
+      to.write("ended;");
+      return 0;
+    });
+    Notes notes;
+    FarmOptions options{.rules = {.backend = "sim"}, .workers = processes.numbers()};
+    run_farm(processes, engine::WallClock(), {}, notes, options);
+  }
+  to.close();
+  CHECK(from.read() == "ended;ended;");
 }
 
 TEST_CASE("processes that end before they can work leave the cells, and the run ends") {

@@ -289,7 +289,7 @@ TEST_CASE("a start counts as a death when it is signed for, or was all that ran 
   RunMark mark;
   mark.deaths = 1;
   CHECK(deaths_of(mark) == 1);  // another process drove, and no note blames the cell
-  mark.drives = true;
+  mark.alone = true;
   CHECK(deaths_of(mark) == 2);
   mark.stopped = "1";
   CHECK(deaths_of(mark) == 1);
