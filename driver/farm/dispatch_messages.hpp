@@ -1,17 +1,16 @@
 #pragma once
-#include <chrono>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
-#include "sweeps/tables/status.hpp"
+#include "workers/rank/channel.hpp"
 
 namespace driver {
 
-using Nanos = std::chrono::nanoseconds;
+using engine::Nanos;
 
-// What the dispatcher is told, and what it asks for.
+// What the dispatcher is told, what it asks for, and what it tells.
 
 /// A cell to run: the part of it that dispatching needs.
 struct CellTask {
@@ -28,14 +27,6 @@ struct CellTask {
   double group_s = 0;  // estimate of the longest cell of the group
   /// All workers ask the same server for the cells of the group: no two of them run at once.
   bool one_server = false;
-};
-
-/// What a worker is.
-struct WorkerCaps {
-  std::string sku;  // empty: accepts cells of any SKU
-  std::string node;
-  double node_gib = 0;  // host memory of the node that cells may use
-  std::string backend;
 };
 
 struct DispatchRules {
@@ -57,62 +48,51 @@ struct DispatchRules {
   Nanos together{0};
 };
 
+/// A cell that this run leaves planned.
+struct LeftCell {
+  enum class Why { no_worker, wrong_server, no_time, drained, workers_lost, machine_fault };
+  int cell;
+  Why why;
+  std::string reason;
+};
+
+/// Cells of one SKU.
+struct SkuStatus {
+  std::string sku;
+  int waiting = 0;
+  int running = 0;
+  int over = 0;     // done or ended without a result
+  int workers = 0;  // alive and able to run them
+  /// Time until all of them are over if the workers share the work evenly. Sums the estimates,
+  /// scaled by measured over estimated time of the cells that are done. Empty while unknown.
+  std::optional<double> eta_s;
+};
+
+/// A message from a worker, or to one.
+template <class Message>
+struct Letter {
+  int worker;
+  Message message;
+};
+
 // Events -------------------------------------------------------------------------------------
 
-struct WorkerJoined {
-  int worker;
-  WorkerCaps caps;
-};
-struct WorkerHeard {  // a heartbeat
-  int worker;
-  bool progressed = true;  // its cell made progress since the last heartbeat
-  bool serving = true;     // its cell runs steps; false while it loads before or stores after
-};
-struct WorkerLost {  // its process is gone
-  int worker;
-  bool crashed = false;   // by its own doing: no other cell can have killed it
-  int signal = 0;         // that killed it; 0: none, or not known
-  bool replaced = false;  // another worker will join in its place
-};
-struct CellDone {
-  int worker;
-  sweep::Attempt attempt;
-};
-struct CellFailed {
-  int worker;
-  sweep::Attempt attempt;
-  sweep::CellStatus kind;  // only `failed` is retried
-  std::string reason;
-  bool poisoned = false;       // the worker cannot run another cell
-  bool machine_fault = false;  // not counted against the cell
-  bool wrong_server = false;   // of the cell's group: none of its cells starts in this run
-};
-struct CellAbandoned {
-  int worker;
-  sweep::Attempt attempt;
-};
 struct Tick {};
 struct Drain {};    // start nothing more; running cells end if the deadline allows
 struct StopNow {};  // abandon what runs
 
-using Event = std::variant<WorkerJoined, WorkerHeard, WorkerLost, CellDone, CellFailed,
-                           CellAbandoned, Tick, Drain, StopNow>;
+using Event = std::variant<Letter<worker::Hello>, Letter<worker::Heartbeat>, Letter<worker::Done>,
+                           Letter<worker::Failed>, Letter<worker::Abandoned>, worker::GoneEnd, Tick,
+                           Drain, StopNow>;
 
 // Commands -----------------------------------------------------------------------------------
 
 struct AssignCell {
   int worker;
   sweep::Attempt attempt;
-  std::vector<int> more{};   // cells that share the attempt, whose number is then 0
+  std::vector<int> more{};   // cells that share the attempt, whose number is then 0, and its end
   int deaths = 0;            // of its process, in earlier attempts at this cell
   bool keep_memory = false;  // the worker's host memory stays when the cell is done
-};
-struct AbandonCell {
-  int worker;
-  sweep::Attempt attempt;
-};
-struct StopWorker {
-  int worker;
 };
 /// An attempt failed and the cell will be retried, or it was abandoned and the cell stays planned.
 struct AttemptEnded {
@@ -127,6 +107,7 @@ struct CellEnded {
   std::string reason;
 };
 
-using Command = std::variant<AssignCell, AbandonCell, StopWorker, AttemptEnded, CellEnded>;
+using Command = std::variant<AssignCell, Letter<worker::Abandon>, Letter<worker::Stop>,
+                             AttemptEnded, CellEnded>;
 
 }  // namespace driver

@@ -20,7 +20,7 @@ using engine::from_seconds;
 std::string in_gib(double gib) { return sweep::formatted("%.6g GiB", gib); }
 
 /// "was lost", and to what, where that is known.
-std::string how_lost(const WorkerLost& lost) {
+std::string how_lost(const worker::GoneEnd& lost) {
   if (lost.signal == 0) return "was lost";
   return "was lost to signal " + std::to_string(lost.signal) + " (" + strsignal(lost.signal) + ')';
 }
@@ -32,7 +32,7 @@ Dispatcher::Dispatcher(const std::vector<CellTask>& cells, DispatchRules rules)
   for (const CellTask& task : cells) {
     const auto [at, added] = cells_.try_emplace(task.cell, Cell(task));
     assert(added);
-    waiting_[task.sku].insert(place_of(at->second));
+    waiting_[task.sku].insert(at->second.place());
   }
 }
 
@@ -40,13 +40,15 @@ std::vector<Command> Dispatcher::on(const Event& event, Nanos now) {
   now_ = std::max(now, now_);
   if (std::holds_alternative<Tick>(event))
     listened_ += std::min(now_ - std::exchange(last_tick_, now_), kLongestTick);
+  // A heartbeat frees no worker and no cell, and there may be thousands a second.
+  const bool settles = !std::holds_alternative<Letter<worker::Heartbeat>>(event);
+  if (settles && busy_workers() > 1) overlap_until_ = now_;
   if (!finished_) {
     std::visit([this](const auto& e) { handle(e); }, event);
-    // A heartbeat frees no worker and no cell, and there may be thousands a second.
-    if (!std::holds_alternative<WorkerHeard>(event)) settle();
-  } else if (const auto* late = std::get_if<WorkerJoined>(&event)) {
-    if (workers_.try_emplace(late->worker, Worker(late->caps)).second)
-      commands_.emplace_back(StopWorker{late->worker});
+    if (settles) settle();
+  } else if (const auto* late = std::get_if<Letter<worker::Hello>>(&event)) {
+    if (workers_.try_emplace(late->worker, Worker(late->message)).second)
+      commands_.emplace_back(Letter<worker::Stop>{late->worker, {}});
   }
   return std::exchange(commands_, {});
 }
@@ -59,51 +61,51 @@ bool Dispatcher::expects(int worker, sweep::Attempt attempt) const {
 
 // Events -------------------------------------------------------------------------------------
 
-void Dispatcher::handle(const WorkerJoined& joined) {
-  const auto [at, added] = workers_.try_emplace(joined.worker, Worker(joined.caps));
+void Dispatcher::handle(const Letter<worker::Hello>& joined) {
+  const auto [at, added] = workers_.try_emplace(joined.worker, Worker(joined.message));
   if (!added) return;
   Worker& worker = at->second;
   worker.heard = listened_;
   roster_changed_ = true;
-  if (worker.caps.backend != rules_.backend) {
+  if (worker.hello.backend != rules_.backend) {
     worker.state = WorkerState::unusable;
     return;
   }
-  memory_.add_node(worker.caps.node, worker.caps.node_gib);
+  memory_.add_node(worker.hello.host, worker.hello.memory_gib);
 }
 
-void Dispatcher::handle(const WorkerHeard& heard) {
+void Dispatcher::handle(const Letter<worker::Heartbeat>& heard) {
   const auto at = workers_.find(heard.worker);
   if (at == workers_.end()) return;
-  Worker& worker = at->second;
-  worker.heard = listened_;
-  if (!worker.run || !heard.progressed) return;
-  worker.run->progressed = listened_;
-  worker.run->serving = heard.serving;
+  at->second.heard = listened_;
+  std::optional<Run>& run = at->second.run;
+  if (!run || run->attempt.cell != heard.message.attempt.cell) return;
+  run->heartbeat = now_;
+  if (std::exchange(run->progress, heard.message.progress) != heard.message.progress)
+    run->progressed = listened_;
 }
 
-void Dispatcher::handle(const WorkerLost& lost) {
-  const auto [at, added] = workers_.try_emplace(lost.worker, Worker(WorkerCaps{}));
+void Dispatcher::handle(const worker::GoneEnd& lost) {
+  const auto [at, added] = workers_.try_emplace(lost.number, Worker({}));
   Worker& worker = at->second;
   if (worker.state == WorkerState::busy)
     lose(worker, how_lost(lost), lost.crashed || is_alone(worker));
   worker.state = WorkerState::unusable;
   worker.run.reset();
-  memory_.release(lost.worker);  // its process is gone, and so is the memory of its cell
-  memory_.cancel_reservation_on(worker.caps.node);  // it may have been made for this worker
+  memory_.release(lost.number);  // its process is gone, and so is the memory of its cell
+  memory_.cancel_reservation_on(worker.hello.host);  // it may have been made for this worker
   roster_changed_ = true;
-  if (!lost.replaced) return;
+  if (lost.successor == 0) return;
   ++successors_;
   hello_over_ = false;
   hello_since_ = listened_;
 }
 
-void Dispatcher::handle(const CellDone& done) {
-  if (!expects(done.worker, done.attempt)) {
-    revive(done.worker, done.attempt, WorkerState::idle, Memory::kept);
-    return;
-  }
+void Dispatcher::handle(const Letter<worker::Done>& done) {
+  if (!expects(done.worker, done.message.attempt))
+    return revive(done.worker, done.message.attempt, WorkerState::idle, Memory::kept);
   const Run run = end_run(done.worker, workers_.at(done.worker), WorkerState::idle, Memory::kept);
+  done_ += static_cast<int>(run.cells().size());
   double estimated_s = 0;
   for (const int index : run.cells()) estimated_s += cells_.at(index).task.estimate_s;
   const double taken_s = std::chrono::duration<double>(now_ - run.started).count();
@@ -117,13 +119,12 @@ void Dispatcher::handle(const CellDone& done) {
   }
 }
 
-void Dispatcher::handle(const CellFailed& failed) {
+void Dispatcher::handle(const Letter<worker::Failed>& letter) {
+  const worker::Failed& failed = letter.message;
   const WorkerState next = failed.poisoned ? WorkerState::unusable : WorkerState::idle;
-  if (!expects(failed.worker, failed.attempt)) {
-    revive(failed.worker, failed.attempt, next, Memory::freed);
-    return;
-  }
-  const Run run = end_run(failed.worker, workers_.at(failed.worker), next, Memory::freed);
+  if (!expects(letter.worker, failed.attempt))
+    return revive(letter.worker, failed.attempt, next, Memory::freed);
+  const Run run = end_run(letter.worker, workers_.at(letter.worker), next, Memory::freed);
   if (!run.more.empty()) return retry_separately(run, failed.reason);
   if (run.abandonment) return attempt_abandoned(run, failed.reason);
   if (failed.machine_fault) return machine_failed(run, failed.reason);
@@ -132,13 +133,12 @@ void Dispatcher::handle(const CellFailed& failed) {
   end_cell(run.attempt, failed.kind, failed.reason);
 }
 
-void Dispatcher::handle(const CellAbandoned& abandoned) {
-  if (!expects(abandoned.worker, abandoned.attempt)) {
-    revive(abandoned.worker, abandoned.attempt, WorkerState::idle, Memory::freed);
-    return;
-  }
+void Dispatcher::handle(const Letter<worker::Abandoned>& letter) {
+  const sweep::Attempt attempt = letter.message.attempt;
+  if (!expects(letter.worker, attempt))
+    return revive(letter.worker, attempt, WorkerState::idle, Memory::freed);
   const Run run =
-      end_run(abandoned.worker, workers_.at(abandoned.worker), WorkerState::idle, Memory::freed);
+      end_run(letter.worker, workers_.at(letter.worker), WorkerState::idle, Memory::freed);
   if (!run.more.empty()) return retry_separately(run, "abandoned");
   if (!run.abandonment) return attempt_failed(run, "stopped without having been asked to");
   attempt_abandoned(run, "abandoned");
@@ -182,7 +182,7 @@ void Dispatcher::settle() {
 void Dispatcher::quarantine_killers() {
   for (auto& [id, cell] : cells_) {
     if (cell.task.deaths < rules_.deaths) continue;
-    waiting_[cell.task.sku].erase(place_of(cell));
+    waiting_[cell.task.sku].erase(cell.place());
     end_cell({id, cell.task.attempts}, CellStatus::quarantined,
              "killed its process " + std::to_string(cell.task.deaths) + " times");
   }
@@ -194,8 +194,8 @@ void Dispatcher::end_infeasible() {
     std::string largest;
     for (const auto& [id, worker] : workers_) {
       if (!matches(worker, sku)) continue;
-      const double gib = memory_.capacity_gib(worker.caps.node);
-      if (gib > largest_gib) largest = worker.caps.node;
+      const double gib = memory_.capacity_gib(worker.hello.host);
+      if (gib > largest_gib) largest = worker.hello.host;
       largest_gib = std::max(largest_gib, gib);
     }
     if (largest_gib < 0) continue;  // no worker of this SKU: not a question of memory
@@ -220,7 +220,7 @@ void Dispatcher::assign_all(Repeats repeats) {
 }
 
 std::optional<int> Dispatcher::pick(int id, const Worker& worker, Repeats repeats) {
-  const std::string& node = worker.caps.node;
+  const std::string& node = worker.hello.host;
   if (const std::optional<int> holder = memory_.reserved_for(node)) {
     const Cell& cell = cells_.at(*holder);
     if (may_take(id, worker, cell, repeats) &&
@@ -263,14 +263,14 @@ bool Dispatcher::runs_group(int group) const {
 bool Dispatcher::other_could(const Cell& cell) const {
   return std::any_of(workers_.begin(), workers_.end(), [&](const auto& entry) {
     const auto& [id, worker] = entry;
-    return is_alive(worker) && matches(worker, cell.task.sku) && !cell.tried_on.contains(id) &&
-           cell.task.host_gib <= memory_.capacity_gib(worker.caps.node);
+    return worker.is_alive() && matches(worker, cell.task.sku) && !cell.tried_on.contains(id) &&
+           cell.task.host_gib <= memory_.capacity_gib(worker.hello.host);
   });
 }
 
 bool Dispatcher::matches(const Worker& worker, const std::string& sku) const {
-  if (worker.caps.backend != rules_.backend) return false;
-  return worker.caps.sku.empty() || worker.caps.sku == sku;
+  if (worker.hello.backend != rules_.backend) return false;
+  return worker.hello.sku.empty() || worker.hello.sku == sku;
 }
 
 /// Whether a cell that started at `started` is expected to end by the deadline less the margin. A
@@ -285,18 +285,18 @@ void Dispatcher::assign(int id, Worker& worker, int index) {
   Cell& cell = cells_.at(index);
   const std::vector<int> more = small_neighbors(worker, cell);
   const bool keep = keeps_memory(id, worker, cell.task);
-  memory_.charge(worker.caps.node, id, {index, cell.task.host_gib}, keep);
+  memory_.charge(worker.hello.host, id, {index, cell.task.host_gib}, keep);
   begin(id, cell);
   for (const int each : more) begin(id, cells_.at(each));
   const sweep::Attempt attempt{index, more.empty() ? cell.task.attempts + cell.tries : 0};
   worker.state = WorkerState::busy;
   worker.heard = listened_;
-  worker.run = Run{attempt, more, now_, listened_};
+  worker.run = Run{attempt, more, now_, listened_, now_};
   commands_.emplace_back(AssignCell{id, attempt, more, cell.task.deaths, keep});
 }
 
 void Dispatcher::begin(int worker, Cell& cell) {
-  waiting_[cell.task.sku].erase(place_of(cell));
+  waiting_[cell.task.sku].erase(cell.place());
   cell.state = CellState::running;
   cell.tried_on.insert(worker);
   ++cell.tries;
@@ -340,21 +340,21 @@ std::vector<int> Dispatcher::small_neighbors(const Worker& worker, const Cell& o
 /// Whether the worker keeps its host memory when this cell is done. Page-locking it again takes
 /// tenths of a second per GiB, but memory that a worker keeps must not delay any other cell.
 bool Dispatcher::keeps_memory(int id, const Worker& worker, const CellTask& task) const {
-  if (worker.caps.backend != "cuda") return false;
-  const double capacity = memory_.capacity_gib(worker.caps.node);
+  if (worker.hello.backend != "cuda") return false;
+  const double capacity = memory_.capacity_gib(worker.hello.host);
   double largest = 0;
   for (const auto& [index, cell] : cells_) {
     const bool to_come = cell.state == CellState::waiting || cell.state == CellState::running;
     if (to_come && cell.task.host_gib <= capacity) largest = std::max(largest, cell.task.host_gib);
   }
-  return memory_.may_keep(worker.caps.node, id, task.host_gib, largest);
+  return memory_.may_keep(worker.hello.host, id, task.host_gib, largest);
 }
 
 void Dispatcher::finish() {
   for (auto& [id, cell] : cells_)
     if (cell.state == CellState::waiting) cell.left = why_left(cell);
   waiting_.clear();
-  for (const auto& [id, worker] : workers_) commands_.emplace_back(StopWorker{id});
+  for (const auto& [id, worker] : workers_) commands_.emplace_back(Letter<worker::Stop>{id, {}});
   finished_ = true;
 }
 

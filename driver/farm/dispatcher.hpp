@@ -6,30 +6,10 @@
 #include <string>
 #include <vector>
 
-#include "driver/farm/dispatch_messages.hpp"
+#include "driver/farm/dispatch_state.hpp"
 #include "driver/farm/memory_ledger.hpp"
 
 namespace driver {
-
-/// A cell that this run leaves planned.
-struct LeftCell {
-  enum class Why { no_worker, wrong_server, no_time, drained, workers_lost, machine_fault };
-  int cell;
-  Why why;
-  std::string reason;
-};
-
-/// Cells of one SKU.
-struct SkuStatus {
-  std::string sku;
-  int waiting = 0;
-  int running = 0;
-  int over = 0;     // done or ended without a result
-  int workers = 0;  // alive and able to run them
-  /// Time until all of them are over if the workers share the work evenly. Sums the estimates,
-  /// scaled by measured over estimated time of the cells that are done. Empty while unknown.
-  std::optional<double> eta_s;
-};
 
 /// Decides which worker runs which cell. Pure: events in, commands out. Events carry the time, and
 /// the caller executes the commands. Every cell is done or ended exactly once, or left.
@@ -54,6 +34,12 @@ class Dispatcher {
   /// All cells are over or left, and the workers have been told to stop.
   bool finished() const { return finished_; }
   bool draining() const { return draining_; }
+  /// Cells with a result, and attempts that run.
+  int done() const { return done_; }
+  int running() const { return busy_workers(); }
+  /// The only running cell, if no other cell has run since its worker's last heartbeat. If its
+  /// process is gone, that cell killed it.
+  std::optional<int> cell_alone() const;
   /// In plan order; complete once finished.
   std::vector<LeftCell> left() const;
   /// The SKUs of the workers: "a100-80gb", or "a100-80gb, h200-141gb".
@@ -61,65 +47,23 @@ class Dispatcher {
   std::vector<SkuStatus> status(Nanos now) const;
 
  private:
-  enum class CellState { waiting, running, over, left };
-  enum class WorkerState { idle, busy, lost, unusable };
-  enum class AbandonWhy { timeout, stalled, drain };
+  using Cell = dispatching::Cell;
+  using Experience = dispatching::Experience;
+  using Place = dispatching::Place;
+  using Run = dispatching::Run;
+  using Worker = dispatching::Worker;
+  using CellState = dispatching::CellState;
+  using WorkerState = dispatching::WorkerState;
+  using AbandonWhy = dispatching::AbandonWhy;
   enum class Repeats { elsewhere, anywhere };  // where a failed attempt may be retried
   enum class Memory { kept, freed };           // kept: what AssignCell let the worker keep
 
-  struct Cell {
-    explicit Cell(const CellTask& task) : task(task) {}
-    CellTask task;
-    CellState state = CellState::waiting;
-    int tries = 0;
-    int machine_faults = 0;  // tries that ended by one
-    std::set<int> tried_on;
-    std::optional<LeftCell> left;
-  };
-  struct Abandonment {
-    AbandonWhy why;
-    Nanos asked;  // on the listening clock
-  };
-  struct Run {
-    sweep::Attempt attempt;
-    std::vector<int> more;  // cells of the same attempt
-    Nanos started;
-    Nanos progressed;  // on the listening clock
-    bool serving = false;
-    std::optional<Abandonment> abandonment{};
-    std::vector<int> cells() const {
-      std::vector<int> all = more;
-      all.push_back(attempt.cell);
-      return all;
-    }
-  };
-  struct Worker {
-    explicit Worker(const WorkerCaps& caps) : caps(caps) {}
-    WorkerCaps caps;
-    WorkerState state = WorkerState::idle;
-    std::optional<Run> run;  // busy: its cell; lost: the cell that it may still run
-    Nanos heard{0};          // on the listening clock
-  };
-  // Measured and estimated run time of the cells that are done.
-  struct Experience {
-    int cells = 0;
-    double taken_s = 0;
-    double estimated_s = 0;
-  };
-  // Longest first, then by group and in plan order.
-  struct Place {
-    double minus_estimate_s;
-    int group;
-    int cell;
-    friend auto operator<=>(const Place&, const Place&) = default;
-  };
-
-  void handle(const WorkerJoined& joined);
-  void handle(const WorkerHeard& heard);
-  void handle(const WorkerLost& lost);
-  void handle(const CellDone& done);
-  void handle(const CellFailed& failed);
-  void handle(const CellAbandoned& abandoned);
+  void handle(const Letter<worker::Hello>& joined);
+  void handle(const Letter<worker::Heartbeat>& heard);
+  void handle(const worker::GoneEnd& lost);
+  void handle(const Letter<worker::Done>& done);
+  void handle(const Letter<worker::Failed>& failed);
+  void handle(const Letter<worker::Abandoned>& abandoned);
   void handle(const Tick&);
   void handle(const Drain&);
   void handle(const StopNow&);
@@ -158,17 +102,11 @@ class Dispatcher {
   void watch(int worker, Worker& on);
   Nanos patience(const Run& run) const;
 
-  static bool is_alive(const Worker& worker) {
-    return worker.state == WorkerState::idle || worker.state == WorkerState::busy;
-  }
   bool matches(const Worker& worker, const std::string& sku) const;
   bool everyone_known() const;
   int busy_workers() const;
   /// Whether this busy worker is the only one, and no other has been lost since its last heartbeat.
   bool is_alone(const Worker& worker) const;
-  Place place_of(const Cell& cell) const {
-    return {-std::max(cell.task.group_s, cell.task.estimate_s), cell.task.group, cell.task.cell};
-  }
 
   DispatchRules rules_;
   std::map<int, Cell> cells_;
@@ -182,8 +120,10 @@ class Dispatcher {
   Nanos last_tick_{0};
   Nanos listened_{0};  // the listening clock: advances only while ticks arrive
   bool opened_ = false;
-  std::optional<Nanos> lost_busy_;  // when a busy worker was last lost, by the listening clock
-  int successors_ = 0;              // of lost workers, whether they have joined or not
+  int done_ = 0;
+  std::optional<Nanos> overlap_until_;  // when two cells last ran at once
+  std::optional<Nanos> lost_busy_;      // when a busy worker was last lost, by the listening clock
+  int successors_ = 0;                  // of lost workers, whether they have joined or not
   Nanos hello_since_{0};  // since when joining workers are waited for, by the listening clock
   bool hello_over_ = false;
   bool roster_changed_ = true;  // workers changed since end_infeasible() last ran

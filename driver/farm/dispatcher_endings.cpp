@@ -29,7 +29,7 @@ void Dispatcher::watch(int id, Worker& worker) {
 }
 
 Nanos Dispatcher::patience(const Run& run) const {
-  return run.serving ? rules_.stalled : rules_.stalled_outside;
+  return run.progress.serving ? rules_.stalled : rules_.stalled_outside;
 }
 
 Dispatcher::Run Dispatcher::end_run(int id, Worker& worker, WorkerState next, Memory memory) {
@@ -41,7 +41,7 @@ Dispatcher::Run Dispatcher::end_run(int id, Worker& worker, WorkerState next, Me
   worker.heard = listened_;
   if (next == WorkerState::unusable) {
     roster_changed_ = true;
-    memory_.cancel_reservation_on(worker.caps.node);  // it may have been made for this worker
+    memory_.cancel_reservation_on(worker.hello.host);  // it may have been made for this worker
   }
   return *std::exchange(worker.run, std::nullopt);
 }
@@ -58,8 +58,8 @@ void Dispatcher::lose(Worker& worker, const std::string& how, bool alone) {
   worker.state = WorkerState::lost;
   lost_busy_ = listened_;
   roster_changed_ = true;
-  memory_.cancel_reservation_on(worker.caps.node);
-  const std::string reason = "its worker on " + worker.caps.node + " " + how;
+  memory_.cancel_reservation_on(worker.hello.host);
+  const std::string reason = "its worker on " + worker.hello.host + " " + how;
   const Run run = *worker.run;
   if (!run.more.empty()) return retry_separately(run, reason);
   if (run.abandonment) return attempt_abandoned(run, reason);
@@ -108,7 +108,7 @@ void Dispatcher::group_refused(const Run& run, const std::string& reason) {
   refused_.emplace(group, reason);
   for (auto& [index, cell] : cells_) {
     if (cell.state != CellState::waiting || cell.task.group != group) continue;
-    waiting_[cell.task.sku].erase(place_of(cell));
+    waiting_[cell.task.sku].erase(cell.place());
     wait_again(cell);
   }
   wait_again(cells_.at(run.attempt.cell));
@@ -137,14 +137,14 @@ void Dispatcher::wait_again(Cell& cell) {
     return;
   }
   cell.state = CellState::waiting;
-  waiting_[cell.task.sku].insert(place_of(cell));
+  waiting_[cell.task.sku].insert(cell.place());
 }
 
 void Dispatcher::abandon(int id, Worker& worker, AbandonWhy why) {
   Run& run = *worker.run;
   if (run.abandonment) return;
-  run.abandonment = Abandonment{why, listened_};
-  commands_.emplace_back(AbandonCell{id, run.attempt});
+  run.abandonment = {why, listened_};
+  commands_.emplace_back(Letter<worker::Abandon>{id, {run.attempt}});
 }
 
 }  // namespace driver

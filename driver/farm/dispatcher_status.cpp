@@ -10,9 +10,18 @@ namespace driver {
 std::string Dispatcher::worker_skus() const {
   std::set<std::string> skus;
   for (const auto& [id, worker] : workers_)
-    if (worker.caps.backend == rules_.backend)
-      skus.insert(worker.caps.sku.empty() ? "any" : worker.caps.sku);
+    if (worker.hello.backend == rules_.backend)
+      skus.insert(worker.hello.sku.empty() ? "any" : worker.hello.sku);
   return skus.empty() ? "none" : sweep::joined(skus);
+}
+
+std::optional<int> Dispatcher::cell_alone() const {
+  const auto is_busy = [](const auto& entry) { return entry.second.state == WorkerState::busy; };
+  if (busy_workers() != 1) return std::nullopt;
+  const Run& only = *std::ranges::find_if(workers_, is_busy)->second.run;
+  if (!only.more.empty() || (overlap_until_ && only.heartbeat <= *overlap_until_))
+    return std::nullopt;
+  return only.attempt.cell;
 }
 
 LeftCell Dispatcher::why_left(const Cell& cell) const {
@@ -25,7 +34,7 @@ LeftCell Dispatcher::why_left(const Cell& cell) const {
   for (const auto& [id, worker] : workers_) {
     const bool able = matches(worker, cell.task.sku);
     had_worker |= able;
-    has_worker |= able && is_alive(worker);
+    has_worker |= able && worker.is_alive();
   }
   if (draining_) return left(Why::drained, "not started, since the run was stopped");
   if (!had_worker)
@@ -87,7 +96,7 @@ std::vector<SkuStatus> Dispatcher::status(Nanos now) const {
   for (auto& [name, sku] : by_sku) {
     sku.sku = name;
     for (const auto& [id, worker] : workers_)
-      sku.workers += is_alive(worker) && matches(worker, name);
+      sku.workers += worker.is_alive() && matches(worker, name);
     const int open = sku.waiting + sku.running;
     const bool known = sku.workers > 0 && (open == 0 || work_s[name] > 0);
     if (known) sku.eta_s = work_s[name] / std::min(sku.workers, std::max(open, 1));

@@ -17,14 +17,6 @@ DispatchRules rules_for(const FarmOptions& options) {
   return rules;
 }
 
-/// What a worker runs.
-struct RunningCell {
-  sweep::Attempt attempt;
-  std::vector<int> more;  // cells that run with it, before or after it
-  Nanos heard;            // the worker's last heartbeat
-  worker::Progress progress;
-};
-
 class Farm {
  public:
   Farm(worker::Channel& channel, const engine::Clock& clock, const std::vector<CellTask>& cells,
@@ -46,6 +38,7 @@ class Farm {
       throw;
     }
     dismiss_workers();
+    result_.done = dispatcher_.done();
     result_.left = dispatcher_.left();
     sink_.on_status(status());
     return std::move(result_);
@@ -56,46 +49,27 @@ class Farm {
   void on(int from, worker::Hello& hello) {
     refuse_shared_device(from, hello);
     sink_.on_worker(from, hello);
-    const WorkerCaps caps{hello.sku, hello.host, hello.memory_gib, hello.backend};
-    workers_.insert_or_assign(from, std::move(hello));
-    dispatch(WorkerJoined{from, caps});
-  }
-  void on(int from, const worker::Heartbeat& heartbeat) {
-    const auto at = running_.find(from);
-    const bool runs = at != running_.end() && at->second.attempt.cell == heartbeat.attempt.cell;
-    const bool progressed = runs && at->second.progress != heartbeat.progress;
-    if (runs) {
-      at->second.progress = heartbeat.progress;
-      at->second.heard = clock_.now();
-    }
-    dispatch(WorkerHeard{from, progressed, heartbeat.progress.serving});
+    expected_.insert(from);
+    workers_.insert_or_assign(from, hello);
+    dispatch(Letter<worker::Hello>{from, std::move(hello)});
   }
   void on(int from, worker::Done& done) {
-    if (dispatcher_.expects(from, done.attempt)) {
+    if (dispatcher_.expects(from, done.attempt))
       sink_.on_done(done.attempt, workers_.at(from), std::move(done.result));
-      result_.done += 1 + static_cast<int>(running_.at(from).more.size());
-      end_run(from);
-    }
-    dispatch(CellDone{from, done.attempt});
+    dispatch(Letter<worker::Done>{from, {done.attempt, {}}});
   }
-  void on(int from, worker::Failed& failed) {
-    end_run(from);
-    dispatch(CellFailed{from, failed.attempt, failed.kind, std::move(failed.reason),
-                        failed.poisoned, failed.machine_fault, failed.wrong_server});
-  }
-  void on(int from, const worker::Abandoned& abandoned) {
-    end_run(from);
-    dispatch(CellAbandoned{from, abandoned.attempt});
-  }
-  void on(int from, const worker::Goodbye& goodbye) {
+  void on(int from, worker::Goodbye& goodbye) {
     take_leave(from, goodbye);
     if (goodbye.wrong_input) throw worker::InputError(goodbye.unable);
     if (!goodbye.unable.empty()) throw std::runtime_error(goodbye.unable);
   }
-  template <class Other>
-  void on(int from, const Other&) {
-    throw worker::ProtocolError("worker " + std::to_string(from) +
-                                " sent a message that only the driver sends");
+  template <class Message>
+  void on(int from, Message& message) {
+    if constexpr (std::is_constructible_v<Event, Letter<Message>>)
+      dispatch(Letter<Message>{from, std::move(message)});
+    else
+      throw worker::ProtocolError("worker " + std::to_string(from) +
+                                  " sent a message that only the driver sends");
   }
 
  private:
@@ -123,9 +97,7 @@ class Farm {
   void lose(const worker::GoneEnd& end) {
     left_.insert(end.number);
     if (end.successor != 0) expected_.insert(end.successor);
-    if (gone_.insert(end.number).second)
-      dispatch(WorkerLost{end.number, end.crashed, end.signal, end.successor != 0});
-    end_run(end.number);
+    if (gone_.insert(end.number).second) dispatch(end);
   }
 
   bool receive() {
@@ -138,7 +110,7 @@ class Farm {
   void handle_interruptions() {
     for (const int wanted = options_.interruptions(); handled_interruptions_ < wanted;) {
       ++handled_interruptions_;
-      sink_.on_stop_asked(cell_alone());
+      sink_.on_stop_asked(dispatcher_.cell_alone());
       if (handled_interruptions_ == 1) dispatch(Drain{});
       if (handled_interruptions_ == 2) dispatch(StopNow{});
     }
@@ -158,34 +130,28 @@ class Farm {
     std::vector<int> cells = assign.more;
     cells.insert(cells.begin(), assign.attempt.cell);
     std::string config = sink_.config_of(cells);
-    sink_.on_start(assign.attempt, assign.more, assign.deaths, worker);
-    running_[assign.worker] = RunningCell{assign.attempt, assign.more, clock_.now(), {}};
-    note_overlap();
+    sink_.on_start(assign, worker);
     tell(assign.worker, worker::Assign{assign.attempt, std::move(config), assign.keep_memory},
          losses);
   }
-  void obey(const AbandonCell& abandon, std::deque<Event>& losses) {
-    tell(abandon.worker, worker::Abandon{abandon.attempt}, losses);
+  void obey(const Letter<worker::Abandon>& abandon, std::deque<Event>& losses) {
+    tell(abandon.worker, abandon.message, losses);
   }
-  void obey(const StopWorker& stop, std::deque<Event>& losses) {
-    if (stopped_.insert(stop.worker).second) tell(stop.worker, worker::Stop{}, losses);
+  void obey(const Letter<worker::Stop>& stop, std::deque<Event>& losses) {
+    if (stopped_.insert(stop.worker).second) tell(stop.worker, stop.message, losses);
   }
-  void obey(const AttemptEnded& ended, std::deque<Event>&) {
-    forget(ended.attempt);
-    sink_.on_attempt_ended(ended.attempt, ended.deaths, ended.reason);
-  }
+  void obey(const AttemptEnded& ended, std::deque<Event>&) { sink_.on_attempt_ended(ended); }
   void obey(const CellEnded& ended, std::deque<Event>&) {
-    forget(ended.attempt);
     ++result_.ended;
     if (has_failed(ended.kind)) ++result_.failed;
-    sink_.on_ended(ended.attempt, ended.kind, ended.reason);
+    sink_.on_ended(ended);
   }
 
   void tell(int worker, const worker::Message& message, std::deque<Event>& losses) {
     try {
       channel_.send(worker, message);
     } catch (const worker::ChannelError&) {
-      if (gone_.insert(worker).second) losses.push_back(WorkerLost{worker});
+      if (gone_.insert(worker).second) losses.push_back(worker::GoneEnd{worker});
     }
   }
 
@@ -199,33 +165,12 @@ class Farm {
                                "): start one worker a GPU");
     }
   }
-  void end_run(int worker) {
-    note_overlap();
-    running_.erase(worker);
-  }
-  void note_overlap() {
-    if (running_.size() > 1) overlap_until_ = clock_.now();
-  }
-  /// The only running cell, if no other cell has run since its last heartbeat. If its process is
-  /// gone, that cell killed it.
-  std::optional<int> cell_alone() const {
-    if (running_.size() != 1) return std::nullopt;
-    const RunningCell& only = running_.begin()->second;
-    if (!only.more.empty() || (overlap_until_ && only.heard <= *overlap_until_))
-      return std::nullopt;
-    return only.attempt.cell;
-  }
-
-  void forget(sweep::Attempt attempt) {
-    note_overlap();
-    std::erase_if(running_, [&](const auto& entry) { return entry.second.attempt == attempt; });
-  }
 
   /// Stops every worker, including those that never said hello, and waits until they have left.
   void dismiss_workers() noexcept {
     std::deque<Event> losses;
     try {
-      for (const int worker : everyone()) obey(StopWorker{worker}, losses);
+      for (const int worker : expected_) obey(Letter<worker::Stop>{worker, {}}, losses);
       const Nanos begin = clock_.now();
       while (!all_left() && clock_.now() - begin < options_.goodbye_grace) {
         while (std::optional<worker::Received> received = channel_.poll())
@@ -238,25 +183,19 @@ class Farm {
     } catch (const std::exception&) {
       // The channel is broken: workers that have not left count as stuck.
     }
-    for (const int worker : everyone())
+    for (const int worker : expected_)
       if (!left_.contains(worker)) result_.stuck_workers.push_back(worker);
   }
   bool all_left() const {
     return std::ranges::all_of(
-        everyone(), [&](int worker) { return left_.contains(worker) || gone_.contains(worker); });
-  }
-  /// The workers that were expected, and those that joined unexpectedly.
-  std::set<int> everyone() const {
-    std::set<int> all = expected_;
-    for (const auto& [worker, hello] : workers_) all.insert(worker);
-    return all;
+        expected_, [&](int worker) { return left_.contains(worker) || gone_.contains(worker); });
   }
 
   FarmStatus status() const {
     FarmStatus status{.cells = cells_,
-                      .done = result_.done,
+                      .done = dispatcher_.done(),
                       .ended = result_.ended,
-                      .running = static_cast<int>(running_.size()),
+                      .running = dispatcher_.running(),
                       .draining = dispatcher_.draining(),
                       .now = clock_.now(),
                       .skus = dispatcher_.status(clock_.now())};
@@ -269,16 +208,14 @@ class Farm {
   FarmSink& sink_;
   const FarmOptions& options_;
   Dispatcher dispatcher_;
-  std::set<int> expected_;  // the workers of the start, and those that take the place of others
+  std::set<int> expected_;  // workers of the start, those in place of others, and unexpected ones
   int cells_;
   std::map<int, worker::Hello> workers_;
-  std::map<int, RunningCell> running_;  // by worker
-  std::set<int> stopped_;               // told to leave
-  std::set<int> left_;                  // said goodbye
-  std::set<int> gone_;                  // could not be reached
+  std::set<int> stopped_;  // told to leave
+  std::set<int> left_;     // said goodbye
+  std::set<int> gone_;     // could not be reached
   FarmResult result_;
   int handled_interruptions_ = 0;
-  std::optional<Nanos> overlap_until_;  // when two cells last ran at once
   std::optional<Nanos> last_tick_;
   std::optional<Nanos> last_status_;
 };

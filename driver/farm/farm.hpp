@@ -31,18 +31,13 @@ class FarmSink {
   virtual void on_worker(int worker, const worker::Hello& hello) { (void)worker, (void)hello; }
   /// The configuration that is passed to the worker's RunCell, which runs these cells.
   virtual std::string config_of(const std::vector<int>& cells) = 0;
-  /// Called before the attempt starts. `more`: cells that run with it in this attempt, and then end
-  /// with it. `deaths`: of its process, in earlier attempts at this cell.
-  virtual void on_start(sweep::Attempt attempt, const std::vector<int>& more, int deaths,
-                        const worker::Hello& worker) = 0;
+  /// Called before the attempt starts.
+  virtual void on_start(const AssignCell& start, const worker::Hello& worker) = 0;
   /// Must return only when the result is durable; the worker gets its next cell after that.
   virtual void on_done(sweep::Attempt attempt, const worker::Hello& worker,
                        std::string&& result) = 0;
-  /// The attempt failed and will be retried, or it was abandoned and the cell stays planned.
-  /// `deaths`: of its process, in this and earlier attempts at this cell.
-  virtual void on_attempt_ended(sweep::Attempt attempt, int deaths, const std::string& reason) = 0;
-  /// The cell is over without a result.
-  virtual void on_ended(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason) = 0;
+  virtual void on_attempt_ended(const AttemptEnded& ended) = 0;
+  virtual void on_ended(const CellEnded& ended) = 0;
   /// The user asks to stop, or the launcher does because it lost a process. `alone` is the running
   /// cell, if no other cell has run since its worker's last heartbeat.
   virtual void on_stop_asked(std::optional<int> alone) { (void)alone; }

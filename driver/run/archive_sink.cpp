@@ -116,21 +116,20 @@ std::string ArchiveSink::config_of(const std::vector<int>& cells) {
   return worker::encode_jobs(jobs);
 }
 
-void ArchiveSink::on_start(sweep::Attempt attempt, const std::vector<int>& more, int deaths,
-                           const worker::Hello& worker) {
-  const sweep::CellRecord& record = record_of(attempt.cell);
+void ArchiveSink::on_start(const AssignCell& start, const worker::Hello& worker) {
+  const sweep::CellRecord& record = record_of(start.attempt.cell);
   sweep::RunMark mark;
   mark.key = record.key;
-  for (const int cell : more) mark.with.push_back(record_of(cell).key);
-  mark.attempt = attempt.number;
+  for (const int cell : start.more) mark.with.push_back(record_of(cell).key);
+  mark.attempt = start.attempt.number;
   mark.host = worker.host;
   mark.pid = worker.pid;
   mark.start_ticks = worker.start_ticks;
   mark.phase = "run";
   mark.alone = crew_ == Crew::one_child;
-  mark.deaths = deaths;
+  mark.deaths = start.deaths;
   with_space_([&] { archive_.marks().write(mark); });
-  running_[attempt.cell] = mark;
+  running_[start.attempt.cell] = mark;
 }
 
 void ArchiveSink::on_stop_asked(std::optional<int> alone) {
@@ -192,19 +191,20 @@ void ArchiveSink::on_done(sweep::Attempt attempt, const worker::Hello&, std::str
   archive_.merge_if_due();
 }
 
-void ArchiveSink::on_attempt_ended(sweep::Attempt attempt, int deaths, const std::string& reason) {
-  const sweep::CellRecord& record = record_of(attempt.cell);
-  std::string what = ": attempt " + std::to_string(attempt.number);
-  if (const auto running = running_.find(attempt.cell); running != running_.end()) {
-    with_space_([&] { leave_mark(running->second, deaths); });
+void ArchiveSink::on_attempt_ended(const AttemptEnded& ended) {
+  const sweep::CellRecord& record = record_of(ended.attempt.cell);
+  std::string what = ": attempt " + std::to_string(ended.attempt.number);
+  if (const auto running = running_.find(ended.attempt.cell); running != running_.end()) {
+    with_space_([&] { leave_mark(running->second, ended.deaths); });
     const std::size_t with = running->second.with.size();
     if (with > 0) what = " and " + std::to_string(with) + " small cells that ran with it";
     running_.erase(running);
   }
-  progress_.report(record.label + what + " ended: " + reason);
+  progress_.report(record.label + what + " ended: " + ended.reason);
 }
 
-void ArchiveSink::on_ended(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason) {
+void ArchiveSink::on_ended(const CellEnded& ended) {
+  const auto& [last, kind, reason] = ended;
   const sweep::CellRecord& record = record_of(last.cell);
   std::string outcome = ": " + std::string(sweep::to_text(kind)) + ": " + reason;
   if (record.status == sweep::CellStatus::ok) {

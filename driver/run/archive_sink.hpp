@@ -39,11 +39,10 @@ class ArchiveSink final : public FarmSink {
 
   void on_worker(int worker, const worker::Hello& hello) override;
   std::string config_of(const std::vector<int>& cells) override;
-  void on_start(sweep::Attempt attempt, const std::vector<int>& more, int deaths,
-                const worker::Hello& worker) override;
+  void on_start(const AssignCell& start, const worker::Hello& worker) override;
   void on_done(sweep::Attempt attempt, const worker::Hello& worker, std::string&& result) override;
-  void on_attempt_ended(sweep::Attempt attempt, int deaths, const std::string& reason) override;
-  void on_ended(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason) override;
+  void on_attempt_ended(const AttemptEnded& ended) override;
+  void on_ended(const CellEnded& ended) override;
   void on_stop_asked(std::optional<int> alone) override;
   void on_status(const FarmStatus& status) override;
 

@@ -81,10 +81,9 @@ class Folder : public driver::FarmSink {
   std::string config_of(const std::vector<int>& cells) override {
     return std::to_string(cells.front());
   }
-  void on_start(sweep::Attempt attempt, const std::vector<int>&, int,
-                const worker::Hello&) override {
+  void on_start(const driver::AssignCell& start, const worker::Hello&) override {
     std::ofstream(wish_.folder / "starts", std::ios::app)
-        << attempt.cell << ' ' << attempt.number << '\n';
+        << start.attempt.cell << ' ' << start.attempt.number << '\n';
   }
   void on_done(sweep::Attempt attempt, const worker::Hello&, std::string&& result) override {
     const int cell = attempt.cell;
@@ -94,9 +93,9 @@ class Folder : public driver::FarmSink {
     std::ofstream(file.string() + ".tmp") << result.substr(0, 16);
     fs::rename(file.string() + ".tmp", file);
   }
-  void on_attempt_ended(sweep::Attempt, int, const std::string&) override {}
-  void on_ended(sweep::Attempt last, sweep::CellStatus, const std::string& reason) override {
-    std::ofstream(wish_.folder / (std::to_string(last.cell) + ".ended")) << reason;
+  void on_attempt_ended(const driver::AttemptEnded&) override {}
+  void on_ended(const driver::CellEnded& ended) override {
+    std::ofstream(wish_.folder / (std::to_string(ended.attempt.cell) + ".ended")) << ended.reason;
   }
 
  private:

@@ -184,9 +184,10 @@ TEST_CASE("a lost worker's successor is waited for as long as those of the start
 
 TEST_CASE("a worker of another backend gets nothing") {
   Dispatcher dispatcher({cell(0)}, {.backend = "cuda", .workers = 1});
-  const auto commands = dispatcher.on(WorkerJoined{1, {"", "n1", 10, "sim"}}, Nanos{0});
+  const auto commands = dispatcher.on(
+      Letter<worker::Hello>{1, {.host = "n1", .memory_gib = 10, .backend = "sim"}}, Nanos{0});
   REQUIRE(commands.size() == 1);
-  CHECK(std::holds_alternative<StopWorker>(commands[0]));
+  CHECK(std::holds_alternative<Letter<worker::Stop>>(commands[0]));
   CHECK(dispatcher.left()[0].why == Why::no_worker);
 }
 

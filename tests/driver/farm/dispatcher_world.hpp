@@ -11,6 +11,7 @@
 
 namespace driver_test {
 
+using driver::Letter;
 using driver::Nanos;
 using std::chrono::seconds;
 
@@ -37,10 +38,11 @@ class World {
   // What happens -----------------------------------------------------------------------------
   void join(int worker, const std::string& sku = "", const std::string& node = "n1",
             double node_gib = 1000) {
-    workers_[worker] = {.caps = {sku, node, node_gib, backend_}};
+    workers_[worker] = {
+        .hello = {.host = node, .memory_gib = node_gib, .backend = backend_, .sku = sku}};
     const auto [at, added] = capacity_.try_emplace(node, node_gib);
     if (!added) at->second = std::min(at->second, node_gib);
-    on(driver::WorkerJoined{worker, workers_[worker].caps});
+    on(Letter<worker::Hello>{worker, workers_[worker].hello});
   }
   void done(int worker) {
     const double held = held_gib(workers_.at(worker));
@@ -48,41 +50,41 @@ class World {
     if (run.keep) workers_.at(worker).kept_gib = held;
     if (dispatcher.expects(worker, run.attempt))
       for (const int cell : run.cells) over_once(cell, "done");
-    on(driver::CellDone{worker, run.attempt});
+    on(Letter<worker::Done>{worker, {run.attempt}});
   }
   void fail(int worker, sweep::CellStatus kind = sweep::CellStatus::failed) {
-    const Running run = end(worker);
-    on(driver::CellFailed{worker, run.attempt, kind, "broke"});
+    fail_as(worker, {.kind = kind, .reason = "broke"});
   }
   /// The cell's server is not the planned one.
   void refuse_server(int worker, const std::string& reason) {
-    const Running run = end(worker);
-    on(driver::CellFailed{worker, run.attempt, sweep::CellStatus::failed, reason, false, false,
-                          true});
+    fail_as(worker, {.reason = reason, .wrong_server = true});
   }
   /// The cell ends by a fault of the machine.
   void fault_machine(int worker) {
-    const Running run = end(worker);
-    on(driver::CellFailed{worker, run.attempt, sweep::CellStatus::failed, "disk full", false,
-                          true});
+    fail_as(worker, {.reason = "disk full", .machine_fault = true});
   }
   void poison(int worker) {
-    const Running run = end(worker);
     workers_[worker].usable = false;
-    on(driver::CellFailed{worker, run.attempt, sweep::CellStatus::failed, "gone", true});
+    fail_as(worker, {.reason = "gone", .poisoned = true});
   }
   void abandoned(int worker) {
     const Running run = end(worker);
-    on(driver::CellAbandoned{worker, run.attempt});
+    on(Letter<worker::Abandoned>{worker, {run.attempt}});
   }
   void kill(int worker, bool replaced = false) {
     workers_[worker].running.reset();
     workers_[worker].kept_gib = 0;
     workers_[worker].usable = false;
-    on(driver::WorkerLost{.worker = worker, .replaced = replaced});
+    on(worker::GoneEnd{.number = worker, .successor = replaced ? kSuccessor : 0});
   }
   void heard(int worker, bool progressed = true, bool serving = true) {
-    on(driver::WorkerHeard{worker, progressed, serving});
+    worker::Heartbeat heartbeat;
+    if (const auto& running = workers_.at(worker).running) heartbeat.attempt = running->attempt;
+    worker::Progress& progress = workers_.at(worker).progress;
+    progress.steps += progressed ? 1 : 0;
+    if (progressed) progress.serving = serving;
+    heartbeat.progress = progress;
+    on(Letter<worker::Heartbeat>{worker, heartbeat});
   }
   void drain() { on(driver::Drain{}); }
   void stop_now() { on(driver::StopNow{}); }
@@ -162,10 +164,12 @@ class World {
     bool keep = false;
     bool abandon = false;
   };
+  static constexpr int kSuccessor = 1000;
   struct Worker {
-    driver::WorkerCaps caps;
+    worker::Hello hello;
     bool usable = true;
     std::optional<Running> running{};
+    worker::Progress progress{};
     double kept_gib = 0;  // host memory from earlier cells
   };
 
@@ -181,6 +185,10 @@ class World {
     workers_.at(worker).running.reset();
     workers_.at(worker).kept_gib = 0;
     return run;
+  }
+  void fail_as(int worker, worker::Failed failed) {
+    failed.attempt = end(worker).attempt;
+    on(Letter<worker::Failed>{worker, failed});
   }
   double held_gib(const Worker& worker) const {
     if (!worker.running) return worker.kept_gib;
@@ -198,7 +206,7 @@ class World {
     cells.insert(cells.begin(), assign.attempt.cell);
     for (const int cell : cells) {
       const driver::CellTask& task = tasks_.at(cell);
-      require(worker.caps.sku.empty() || worker.caps.sku == task.sku, "cells go to their SKU");
+      require(worker.hello.sku.empty() || worker.hello.sku == task.sku, "cells go to their SKU");
       require(!fates_.contains(cell), "a cell that is over does not start");
       if (cells.size() > 1)
         require(attempts_.at(cell) == 0 && shared_.insert(cell).second, "a cell is fresh to share");
@@ -206,22 +214,23 @@ class World {
         require(assign.attempt.number == ++attempts_.at(cell), "attempts count up");
     }
     worker.running = Running{assign.attempt, cells, assign.keep_memory};
+    worker.progress = {};
     started_.insert(started_.end(), cells.begin(), cells.end());
     double used = 0, kept = 0;
     for (const auto& [id, other] : workers_) kept += other.kept_gib;
     for (const auto& [id, other] : workers_)
-      if (other.caps.node == worker.caps.node) used += held_gib(other);
-    require(used <= capacity_.at(worker.caps.node), "a node's memory is never exceeded");
+      if (other.hello.host == worker.hello.host) used += held_gib(other);
+    require(used <= capacity_.at(worker.hello.host), "a node's memory is never exceeded");
     most_held_gib_ = std::max(most_held_gib_, used);
     most_kept_gib_ = std::max(most_kept_gib_, kept);
   }
-  void obey(const driver::AbandonCell& abandon) {
+  void obey(const Letter<worker::Abandon>& abandon) {
     auto& running = workers_.at(abandon.worker).running;
-    require(running && running->attempt == abandon.attempt && !running->abandon,
+    require(running && running->attempt == abandon.message.attempt && !running->abandon,
             "a running cell is asked to stop once");
     running->abandon = true;
   }
-  void obey(const driver::StopWorker& stop) {
+  void obey(const Letter<worker::Stop>& stop) {
     require(stopped_.insert(stop.worker).second, "a worker is stopped once");
   }
   void obey(const driver::AttemptEnded&) {}

@@ -75,14 +75,12 @@ class SimulatedWorkers : public worker::Channel {
 struct Count : FarmSink {
   std::map<int, int> done;
   std::string config_of(const std::vector<int>&) override { return "config"; }
-  void on_start(sweep::Attempt, const std::vector<int>&, int, const worker::Hello&) override {}
+  void on_start(const AssignCell&, const worker::Hello&) override {}
   void on_done(sweep::Attempt attempt, const worker::Hello&, std::string&&) override {
     ++done[attempt.cell];
   }
-  void on_attempt_ended(sweep::Attempt, int, const std::string& reason) override { FAIL(reason); }
-  void on_ended(sweep::Attempt, sweep::CellStatus, const std::string& reason) override {
-    FAIL(reason);
-  }
+  void on_attempt_ended(const AttemptEnded& ended) override { FAIL(ended.reason); }
+  void on_ended(const CellEnded& ended) override { FAIL(ended.reason); }
 };
 
 }  // namespace

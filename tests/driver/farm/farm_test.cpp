@@ -27,20 +27,19 @@ struct Notes : FarmSink {
   std::string config_of(const std::vector<int>& cells) override {
     return "config of " + std::to_string(cells.front());
   }
-  void on_start(sweep::Attempt attempt, const std::vector<int>&, int,
-                const worker::Hello&) override {
-    starts.push_back(attempt.cell);
+  void on_start(const AssignCell& start, const worker::Hello&) override {
+    starts.push_back(start.attempt.cell);
   }
   void on_done(sweep::Attempt attempt, const worker::Hello&, std::string&& result) override {
     if (attempt.cell == refuse_cell) throw std::runtime_error("no space left on device");
     CHECK(results.emplace(attempt.cell, std::move(result)).second);
   }
-  void on_attempt_ended(sweep::Attempt attempt, int, const std::string& reason) override {
-    ended_attempts.push_back(std::to_string(attempt.cell) + "/" + std::to_string(attempt.number) +
-                             ": " + reason);
+  void on_attempt_ended(const AttemptEnded& ended) override {
+    ended_attempts.push_back(std::to_string(ended.attempt.cell) + "/" +
+                             std::to_string(ended.attempt.number) + ": " + ended.reason);
   }
-  void on_ended(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason) override {
-    CHECK(verdicts.emplace(last.cell, std::pair(kind, reason)).second);
+  void on_ended(const CellEnded& ended) override {
+    CHECK(verdicts.emplace(ended.attempt.cell, std::pair(ended.kind, ended.reason)).second);
   }
   void on_stop_asked(std::optional<int> alone) override { asked_to_stop.push_back(alone); }
   void on_status(const FarmStatus& status) override { statuses.push_back(status); }

@@ -89,19 +89,19 @@ struct Notes : FarmSink {
     processes.insert(static_cast<int>(hello.pid));
     if (gate != nullptr) gate->count();
   }
-  void on_start(sweep::Attempt, const std::vector<int>&, int killed,
-                const worker::Hello&) override {
-    deaths.push_back(killed);
+  void on_start(const AssignCell& start, const worker::Hello&) override {
+    deaths.push_back(start.deaths);
   }
   void on_done(sweep::Attempt attempt, const worker::Hello&, std::string&& result) override {
     CHECK(results.emplace(attempt.cell, std::move(result)).second);
   }
-  void on_attempt_ended(sweep::Attempt attempt, int killed, const std::string& reason) override {
-    ended_attempts.push_back(std::to_string(attempt.cell) + "/" + std::to_string(attempt.number) +
-                             ", " + std::to_string(killed) + " deaths: " + reason);
+  void on_attempt_ended(const AttemptEnded& ended) override {
+    ended_attempts.push_back(std::to_string(ended.attempt.cell) + "/" +
+                             std::to_string(ended.attempt.number) + ", " +
+                             std::to_string(ended.deaths) + " deaths: " + ended.reason);
   }
-  void on_ended(sweep::Attempt last, sweep::CellStatus kind, const std::string& reason) override {
-    verdicts[last.cell] = std::string(sweep::to_text(kind)) + ": " + reason;
+  void on_ended(const CellEnded& ended) override {
+    verdicts[ended.attempt.cell] = std::string(sweep::to_text(ended.kind)) + ": " + ended.reason;
   }
 };
 
