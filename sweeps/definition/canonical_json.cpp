@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
-#include <functional>
 
 namespace sweep {
 
@@ -58,9 +57,14 @@ void append_value(std::string& json, const Value& value) {
   }
 }
 
-/// `value_of` and `place_of` take the entries of a map; the place is for messages.
-template <class Map, class ValueOf, class PlaceOf>
-std::string object_of(const Map& members, const ValueOf& value_of, const PlaceOf& place_of) {
+const Value& value_of(const Value& value) { return value; }
+const Value& value_of(const Param& param) { return param.value; }
+
+/// For messages.
+std::string place_of(const Value&) { return ""; }
+std::string place_of(const Param& param) { return to_text(param.where) + ": "; }
+
+std::string object_of(const auto& members) {
   std::string object = "{";
   object.reserve(kUsualBytes);
   for (const auto& [key, entry] : members) {
@@ -78,14 +82,8 @@ std::string object_of(const Map& members, const ValueOf& value_of, const PlaceOf
 
 }  // namespace
 
-std::string canonical_json(const std::map<std::string, Value>& values) {
-  return object_of(values, std::identity(), [](const Value&) { return std::string(); });
-}
+std::string canonical_json(const std::map<std::string, Value>& values) { return object_of(values); }
 
-std::string canonical_json(const ParamMap& params) {
-  return object_of(
-      params, [](const Param& param) -> const Value& { return param.value; },
-      [](const Param& param) { return to_text(param.where) + ": "; });
-}
+std::string canonical_json(const ParamMap& params) { return object_of(params); }
 
 }  // namespace sweep

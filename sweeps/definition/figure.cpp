@@ -2,14 +2,13 @@
 
 #include <algorithm>
 #include <sstream>
-#include <tuple>
 
 #include "sweeps/definition/messages.hpp"
 
 namespace sweep {
 namespace {
 
-constexpr std::string_view kFigure = "figure.", kWhere = "where.", kPublished = "published.";
+constexpr std::string_view kFigure = "figure.", kPublished = "published.";
 
 constexpr std::string_view kOr = " | ";  // between alternatives
 
@@ -23,29 +22,38 @@ std::vector<std::string> words(const std::string& text) {
 /// Takes one table apart: its plain keys through `reader`, its lists here.
 class FigureParser {
  public:
-  FigureParser(std::string name, const std::string& document) : document_(document) {
+  FigureParser(std::string name, Location where) : where_(std::move(where)) {
     figure_.name = std::move(name);
   }
+  bool is_of(const std::string& name) const { return figure_.name == name; }
 
   void add(const std::string& key, const Param& param) {
-    if (key.starts_with(kWhere)) {
-      figure_.where[key.substr(kWhere.size())] = split(bare_text(param.value), kOr);
-    } else if (key.starts_with(kPublished)) {
+    const std::size_t end = key.find('.') + 1;  // 0: the key is in no further table
+    const std::string table = key.substr(0, end), name = key.substr(end);
+    if (table == "where.") {
+      figure_.where[name] = split(bare_text(param.value), kOr);
+    } else if (table == kPublished) {
       add_published(key, param);
-    } else if (!add_name(key, param, "x_value.", figure_.x_value) &&
-               !add_name(key, param, "series_name.", figure_.series_name) &&
-               !add_name(key, param, "panel_name.", figure_.panel_name)) {
+    } else if (table == "x_value.") {
+      figure_.x_value.add(name, bare_text(param.value));
+    } else if (table == "series_name.") {
+      figure_.series_name.add(name, bare_text(param.value));
+    } else if (table == "panel_name.") {
+      figure_.panel_name.add(name, bare_text(param.value));
+    } else {
       plain_[key] = param;
     }
   }
 
-  ChartSpec finish(const std::string& sweep, const std::string& source, const Location& where) {
-    ParamReader reader(plain_, document_ + ", figure " + figure_.name);
+  ChartSpec finish(const std::string& document, const std::string& sweep,
+                   const std::string& source) {
+    ParamReader reader(plain_, document + ", figure " + figure_.name);
     figure_.title = reader.text("title", figure_.name);
     figure_.note = reader.text("note", "");
     figure_.source = reader.text("source", source);
     figure_.experiments = split(reader.text("experiment", sweep), kOr);
-    read_kind(reader);
+    read_kind(figure_.over, reader, "over", {"cells", "forwards", "time", "requests"});
+    read_kind(figure_.draw, reader, "draw", {"lines", "bars", "table"});
     figure_.x = words(reader.text("x", ""));
     figure_.series = words(reader.text("series", ""));
     figure_.panel = words(reader.text("panel", ""));
@@ -57,7 +65,7 @@ class FigureParser {
     figure_.log_x = log.find('x') != std::string::npos;
     figure_.log_y = log.find('y') != std::string::npos;
     reader.reject_unknown();
-    check(where);
+    check();
     return std::move(figure_);
   }
 
@@ -69,38 +77,27 @@ class FigureParser {
     figure_.published.push_back({place, as_number(key, param)});
   }
 
-  static bool add_name(const std::string& key, const Param& param, std::string_view prefix,
-                       Renames& names) {
-    if (!key.starts_with(prefix)) return false;
-    names.add(key.substr(prefix.size()), bare_text(param.value));
-    return true;
+  /// `words` are those of the enumerators, the default first.
+  template <class Kind>
+  static void read_kind(Kind& kind, ParamReader& reader, const char* key,
+                        const std::vector<std::string>& words) {
+    const std::string word = reader.choice(key, words.front(), words);
+    kind = static_cast<Kind>(std::ranges::find(words, word) - words.begin());
   }
 
-  void read_kind(ParamReader& reader) {
-    using Over = ChartSpec::Over;
-    using Draw = ChartSpec::Draw;
-    const std::vector<std::string> overs = {"cells", "forwards", "time", "requests"},
-                                   draws = {"lines", "bars", "table"};
-    const auto place = [](const std::vector<std::string>& all, const std::string& one) {
-      return std::find(all.begin(), all.end(), one) - all.begin();
-    };
-    figure_.over = static_cast<Over>(place(overs, reader.choice("over", "cells", overs)));
-    figure_.draw = static_cast<Draw>(place(draws, reader.choice("draw", "lines", draws)));
-  }
-
-  void check(const Location& where) const {
+  void check() const {
     const bool of_cells = figure_.over == ChartSpec::Over::cells;
     const bool needs_y = of_cells || figure_.over == ChartSpec::Over::forwards;
     if (figure_.experiments.empty())
-      fail_at(where, "figure " + figure_.name + " must name its experiment");
+      fail_at(where_, "figure " + figure_.name + " must name its experiment");
     if (of_cells && figure_.x.empty())
-      fail_at(where, "figure " + figure_.name + " must give x: the key that its cells differ in");
+      fail_at(where_, "figure " + figure_.name + " must give x: the key that its cells differ in");
     if (needs_y && figure_.y.empty())
-      fail_at(where, "figure " + figure_.name + " must give y: what it shows of a cell");
+      fail_at(where_, "figure " + figure_.name + " must give y: what it shows of a cell");
   }
 
-  const std::string& document_;
   ChartSpec figure_;
+  Location where_;  // of its first key
   ParamMap plain_;
 };
 
@@ -131,26 +128,21 @@ std::vector<ChartSpec> figures_of(const ParamMap& params, const std::string& doc
   std::vector<std::pair<std::string, const Param*>> in_order;
   for (const auto& [key, param] : params)
     if (key.starts_with(kFigure)) in_order.emplace_back(key.substr(kFigure.size()), &param);
-  std::sort(in_order.begin(), in_order.end(), [](const auto& a, const auto& b) {
-    const Location &x = a.second->where, &y = b.second->where;
-    return std::tie(x.line, x.column) < std::tie(y.line, y.column);
+  std::ranges::sort(in_order, {}, [](const auto& entry) {
+    return std::pair(entry.second->where.line, entry.second->where.column);
   });
-  std::vector<std::pair<std::string, FigureParser>> parsers;
-  std::map<std::string, Location> starts;
+  std::vector<FigureParser> parsers;
   for (const auto& [key, param] : in_order) {
     const std::size_t dot = key.find('.');
     if (dot == std::string::npos)
       fail_at(param->where, "a figure is written as [figure.NAME], found the key figure." + key);
     const std::string name = key.substr(0, dot);
-    if (starts.emplace(name, param->where).second)
-      parsers.emplace_back(name, FigureParser(name, document));
-    const auto found = std::find_if(parsers.begin(), parsers.end(),
-                                    [&](const auto& each) { return each.first == name; });
-    found->second.add(key.substr(dot + 1), *param);
+    auto found = std::ranges::find_if(parsers, [&](const auto& each) { return each.is_of(name); });
+    if (found == parsers.end()) found = parsers.emplace(found, name, param->where);
+    found->add(key.substr(dot + 1), *param);
   }
   std::vector<ChartSpec> figures;
-  for (auto& [name, parser] : parsers)
-    figures.push_back(parser.finish(sweep, source, starts.at(name)));
+  for (FigureParser& each : parsers) figures.push_back(each.finish(document, sweep, source));
   return figures;
 }
 

@@ -8,10 +8,6 @@
 
 namespace sweep {
 
-std::string lower(std::string_view text);
-bool is_alphanumeric(char c);
-bool is_digit(char c);
-
 /// Throws SpecError "<where>: <message>".
 [[noreturn]] void fail_at(const Location& where, const std::string& message);
 

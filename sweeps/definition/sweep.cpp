@@ -41,6 +41,7 @@ class SpecParser {
 
  private:
   struct Point {
+    Location where;  // of its block
     std::vector<Condition> on_axes;
     ParamMap others;
   };
@@ -72,20 +73,22 @@ class SpecParser {
     fail_at(leaf.where, leaf.key + " is set twice, first at " + to_text(first->second.where));
   }
 
-  void add_scalars(const toml::table& table, const std::string& prefix, ParamMap& params) const {
-    for (const Leaf& leaf : leaves_of(table, spec_.path, prefix)) add_scalar(leaf, params);
-  }
-
   const toml::table& table_of(const toml::node& node, const std::string& name) const {
     if (const toml::table* table = node.as_table()) return *table;
     fail_at(location_of(node, spec_.path),
             name + " must be a table, written as [" + name + "], found " + describe(node));
   }
 
-  ParamMap section(const std::string& name) const {
+  /// What is in the table [name]; nothing without the table.
+  std::vector<Leaf> leaves(const std::string& name, const std::string& prefix) const {
     const toml::node* node = root_.get(name);
+    if (node == nullptr) return {};
+    return leaves_of(table_of(*node, name), spec_.path, prefix);
+  }
+
+  ParamMap section(const std::string& name) const {
     ParamMap params;
-    if (node != nullptr) add_scalars(table_of(*node, name), name + ".", params);
+    for (const Leaf& leaf : leaves(name, name + '.')) add_scalar(leaf, params);
     return params;
   }
 
@@ -94,20 +97,14 @@ class SpecParser {
       if (is_section(key.str())) continue;
       const std::string name(key.str());
       if (!node.is_value()) check_table(name, location_of(key, spec_.path));
-      if (const toml::table* table = node.as_table()) {
-        add_scalars(*table, name + ".", spec_.base);
-      } else {
-        add_scalar({name, &node, location_of(key, spec_.path)}, spec_.base);
-      }
+      if (!node.is_table()) add_scalar({name, &node, location_of(key, spec_.path)}, spec_.base);
+      if (node.is_table())
+        for (const Leaf& leaf : leaves(name, name + '.')) add_scalar(leaf, spec_.base);
     }
   }
 
   void read_sweep() {
-    ParamMap params;
-    if (const toml::node* node = root_.get("sweep")) {
-      for (const Leaf& leaf : leaves_of(table_of(*node, "sweep"), spec_.path, "sweep."))
-        add_scalar(leaf, params);
-    }
+    ParamMap params = section("sweep");
     ParamReader reader(params, spec_.path);
     reader.require("sweep.name");
     spec_.name = reader.text("sweep.name", "");
@@ -125,9 +122,7 @@ class SpecParser {
 
   /// Seeds are not listed, whatever the key is called.
   void read_repeat() {
-    const toml::node* node = root_.get("repeat");
-    if (node == nullptr) return;
-    for (const Leaf& leaf : leaves_of(table_of(*node, "repeat"), spec_.path, "repeat."))
+    for (const Leaf& leaf : leaves("repeat", "repeat."))
       if (leaf.node->is_array())
         fail_at(leaf.where, leaf.key +
                                 " cannot be a list: repeat.n says how many repeats there are, and "
@@ -148,9 +143,7 @@ class SpecParser {
   }
 
   void read_axes() {
-    const toml::node* node = root_.get("axes");
-    if (node == nullptr) return;
-    for (const Leaf& leaf : leaves_of(table_of(*node, "axes"), spec_.path)) {
+    for (const Leaf& leaf : leaves("axes", "")) {
       spec_.axes.push_back({leaf.key, values(leaf, "axes." + leaf.key), leaf.where});
       check_axis("axes." + leaf.key, spec_.axes.back().values, leaf.where);
       if (is_section(leaf.key.substr(0, leaf.key.find('.')))) {
@@ -181,7 +174,7 @@ class SpecParser {
 
   /// What a block says about axes, and what it says about anything else.
   Point point(const toml::table& block) const {
-    Point point;
+    Point point{location_of(block, spec_.path), {}, {}};
     for (const Leaf& leaf : leaves_of(block, spec_.path)) {
       if (spec_.find_axis(leaf.key) == nullptr) {
         if (leaf.node->is_array()) {
@@ -215,29 +208,26 @@ class SpecParser {
     for (const Condition& condition : conditions) {
       const std::vector<Value> allowed = values_on(*spec_.find_axis(condition.axis));
       for (const auto& [value, where] : condition.any_of) {
-        const bool known =
-            std::any_of(allowed.begin(), allowed.end(),
-                        [&, &value = value](const Value& each) { return same_value(each, value); });
-        if (!known) fail_at(where, must_be_one_of(condition.axis, allowed, value));
+        const auto is_found = [&, &value = value](const Value& each) {
+          return same_value(each, value);
+        };
+        if (std::ranges::none_of(allowed, is_found))
+          fail_at(where, must_be_one_of(condition.axis, allowed, value));
       }
     }
   }
 
   void read_includes() {
     for (const toml::table* block : blocks("include")) {
-      const Location where = location_of(*block, spec_.path);
-      auto [on_axes, others] = point(*block);
-      for (const Condition& condition : on_axes) {
-        check_axis(condition.axis, condition.any_of, where);
-      }
+      auto [where, on_axes, others] = point(*block);
+      for (const Condition& each : on_axes) check_axis(each.axis, each.any_of, where);
       spec_.includes.push_back({std::move(on_axes), std::move(others), where});
     }
   }
 
   void read_excludes() {
     for (const toml::table* block : blocks("exclude")) {
-      const Location where = location_of(*block, spec_.path);
-      auto [on_axes, others] = point(*block);
+      auto [where, on_axes, others] = point(*block);
       ParamReader reader(others, spec_.path);
       if (!reader.has("reason")) fail_at(where, "[[exclude]] must give a reason = \"...\"");
       const std::string reason = reader.text("reason", "");
@@ -256,8 +246,7 @@ class SpecParser {
 
   void read_overrides() {
     for (const toml::table* block : blocks("override")) {
-      const Location where = location_of(*block, spec_.path);
-      auto [on_axes, others] = point(*block);
+      auto [where, on_axes, others] = point(*block);
       if (on_axes.empty()) fail_at(where, "[[override]] must name at least one axis");
       if (others.empty()) fail_at(where, "[[override]] must set at least one parameter");
       check_values(on_axes);
@@ -266,12 +255,10 @@ class SpecParser {
   }
 
   void read_tune() {
-    const toml::node* node = root_.get("tune");
-    if (node == nullptr) return;
-    std::map<std::string, std::vector<Param>> leaves;
-    for (const Leaf& leaf : leaves_of(table_of(*node, "tune"), spec_.path, "tune."))
-      leaves[leaf.key] = values(leaf, leaf.key);
-    spec_.tune = tune_of(leaves, spec_.path);
+    if (!root_.contains("tune")) return;
+    std::map<std::string, std::vector<Param>> given;
+    for (const Leaf& leaf : leaves("tune", "tune.")) given[leaf.key] = values(leaf, leaf.key);
+    spec_.tune = tune_of(given, spec_.path);
   }
 
   const toml::table& root_;
@@ -281,8 +268,7 @@ class SpecParser {
 }  // namespace
 
 const Axis* SweepSpec::find_axis(std::string_view wanted) const {
-  const auto found = std::find_if(axes.begin(), axes.end(),
-                                  [wanted](const Axis& axis) { return axis.name == wanted; });
+  const auto found = std::ranges::find(axes, wanted, &Axis::name);
   return found == axes.end() ? nullptr : &*found;
 }
 

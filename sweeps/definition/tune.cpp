@@ -7,14 +7,9 @@
 namespace sweep {
 namespace {
 
-constexpr std::string_view kRange = "tune.range.", kChoice = "tune.choice.",
+constexpr std::string_view kTune = "tune.", kRange = "tune.range.", kChoice = "tune.choice.",
                            kHeldOutSet = "tune.held_out_set.";
 constexpr std::int64_t kMostCandidates = 10'000, kMostSeeds = 10'000;
-
-/// What follows the prefix; empty if the key does not begin with it.
-std::string behind(const std::string& key, std::string_view prefix) {
-  return key.starts_with(prefix) ? key.substr(prefix.size()) : "";
-}
 
 void require_policy_key(const std::string& key, const Location& where) {
   if (key.starts_with("policy.")) return;
@@ -52,12 +47,14 @@ TuneSpec tune_of(const std::map<std::string, std::vector<Param>>& leaves,
   for (const auto& [key, values] : leaves) {
     if (values.empty()) throw SpecError(document + ": " + key + " must not be empty");
     tune.where = values.front().where;
-    if (const std::string name = behind(key, kRange); !name.empty())
+    const std::size_t end = key.find('.', kTune.size()) + 1;  // 0: the key is in no further table
+    const std::string table = key.substr(0, end), name = key.substr(end);
+    if (table == kRange)
       tune.keys.push_back(range_of(name, values));
-    else if (const std::string chosen = behind(key, kChoice); !chosen.empty())
-      tune.keys.push_back(choice_of(chosen, values));
-    else if (const std::string set = behind(key, kHeldOutSet); !set.empty())
-      tune.held_out_set[set] = values.front();
+    else if (table == kChoice)
+      tune.keys.push_back(choice_of(name, values));
+    else if (table == kHeldOutSet)
+      tune.held_out_set[name] = values.front();
     else
       scalars[key] = values.front();
   }

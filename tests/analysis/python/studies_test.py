@@ -102,7 +102,7 @@ class AddingAStudy(Studies):
     def test_every_key_that_the_page_explains_is_understood_and_the_other_way_round(self):
         explained = set(re.findall(r"`([a-z_]+)[`.]", "".join(re.findall(r"^\| (`.*?) \|", PAGE, re.MULTILINE))))
         code = (source / "sweeps/definition/figure.cpp").read_text()
-        read = set(re.findall(r'(?:reader\.\w+\(|k\w+ = |key, param, )"(\w+)\.?"', code)) - {"figure"}
+        read = set(re.findall(r'(?:reader\.\w+\(|k\w+ = |reader, |== )"(\w+)\.?"', code)) - {"figure"}
         listed = set(re.findall(r'k(?:Where|Published) = "(\w+)\."', code))
         self.assertEqual(explained, read | listed)
 
