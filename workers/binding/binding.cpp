@@ -202,41 +202,41 @@ void bind_experiment(ParamBinder& in, Profiles& profiles) {
   if (config.engine.async_scheduling) config.gpu.kernels.step_overhead_us = 0;
 }
 
-void check_order(const ParamBinder& in, const ExperimentConfig& config) {
-  if (config.policy.order != "priority") return;
-  if (config.engine.scheduler.is_vllm_042())
-    in.fail("policy.order",
-            "needs engine.scheduler \"v1\", since equal requests could starve each other");
-  if (config.engine.scheduler.reserve_full_sequence) return;
-  // Among equals the oldest is preempted: two long prefills would evict each other forever.
-  in.fail("policy.order",
-          "needs engine.reserve_full_sequence, since equal requests could starve each other");
-}
-
-void check_eviction(const ParamBinder& in, const ExperimentConfig& config) {
-  const std::string& eviction = config.policy.eviction;
-  const bool ranked = eviction != "lru" && eviction != "partial_first";
-  if (ranked && config.policy.prefetch != "none")
-    in.fail("policy.eviction", "must be \"lru\" with policy.prefetch, which ranks KV itself");
-  if (ranked && config.engine.tier.kind == engine::TierKind::offload &&
-      config.engine.tier.store_mode == engine::StoreMode::lazy)
-    in.fail("policy.eviction",
-            "must be \"lru\" or \"partial_first\" with policy.store \"lazy\", which stores what is "
-            "evicted next in that order");
-  const bool by_rule = config.policy.host_eviction != "lru";
-  if (by_rule && config.policy.prefetch != "none")
-    in.fail("policy.host_eviction", "must be \"lru\" with policy.prefetch, which ranks KV itself");
-}
-
-void check_prefetch(const ParamBinder& in, const ExperimentConfig& config) {
+/// Refuses values that do not go together.
+void check_together(const ParamBinder& in, const ExperimentConfig& config) {
+  const engine::SchedulerConfig& scheduler = config.engine.scheduler;
   const engine::TierConfig& tier = config.engine.tier;
-  const bool stores =
-      tier.store_mode == engine::StoreMode::prompt || tier.store_mode == engine::StoreMode::all;
-  if (config.policy.prefetch != "none" && (tier.kind != engine::TierKind::offload || !stores))
-    in.fail("policy.prefetch",
-            "needs policy.tier \"offload\" and policy.store \"eager\", \"prompt\" or \"all\"");
-  if (!config.link.duplex && config.backend == "cuda")
-    in.fail("policy.duplex", "must be true for backend cuda, whose copy engines work side by side");
+  const std::string &eviction = config.policy.eviction,
+                    &host_eviction = config.policy.host_eviction;
+  const engine::StoreMode store = tier.store_mode;
+  const bool by_priority = config.policy.order == "priority",
+             offloads = tier.kind == engine::TierKind::offload;
+  const bool prefetches = config.policy.prefetch != "none";
+  const bool ranked = eviction != "lru" && eviction != "partial_first";
+  const bool stores_soon = store == engine::StoreMode::prompt || store == engine::StoreMode::all;
+  const struct {
+    bool holds;
+    const char *key, *problem;
+  } kRefusals[] = {
+      {by_priority && scheduler.is_vllm_042(), "policy.order",
+       "needs engine.scheduler \"v1\", since equal requests could starve each other"},
+      // Among equals the oldest is preempted: two long prefills would evict each other forever.
+      {by_priority && !scheduler.reserve_full_sequence, "policy.order",
+       "needs engine.reserve_full_sequence, since equal requests could starve each other"},
+      {ranked && prefetches, "policy.eviction",
+       "must be \"lru\" with policy.prefetch, which ranks KV itself"},
+      {ranked && offloads && store == engine::StoreMode::lazy, "policy.eviction",
+       "must be \"lru\" or \"partial_first\" with policy.store \"lazy\", which stores what is "
+       "evicted next in that order"},
+      {host_eviction != "lru" && prefetches, "policy.host_eviction",
+       "must be \"lru\" with policy.prefetch, which ranks KV itself"},
+      {prefetches && !(offloads && stores_soon), "policy.prefetch",
+       "needs policy.tier \"offload\" and policy.store \"eager\", \"prompt\" or \"all\""},
+      {!config.link.duplex && config.backend == "cuda", "policy.duplex",
+       "must be true for backend cuda, whose copy engines work side by side"},
+  };
+  for (const auto& each : kRefusals)
+    if (each.holds) in.fail(each.key, each.problem);
 }
 
 /// What asynchronous scheduling does not go together with, and why; empty: nothing.
@@ -312,9 +312,7 @@ BoundCell bind(const sweep::ParamMap& written, const std::string& backend,
   set_arrival_seed(in.config, arrival_seed);
   in.record("engine_abi", engine_abi(in.config));
   const std::optional<Infeasible> problem = infeasible(in, in.config);
-  check_order(in, in.config);
-  check_eviction(in, in.config);
-  check_prefetch(in, in.config);
+  check_together(in, in.config);
   in.reject_unknown();
   if (backend == "sim") record_constants(in, in.config);
   require_built(in.config);

@@ -1,10 +1,11 @@
 #pragma once
 // Private to this room: the rows of the key table, in parts, and how they reach the members of an
 // experiment.
+#include <algorithm>
 #include <stdexcept>
 #include <type_traits>
 
-#include "workers/binding/keys.hpp"
+#include "workers/binding/key.hpp"
 
 namespace worker {
 

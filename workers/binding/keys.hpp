@@ -1,90 +1,12 @@
 #pragma once
 #include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <cstring>
-#include <functional>
-#include <limits>
-#include <optional>
-#include <string>
-#include <string_view>
 #include <unordered_map>
-#include <variant>
-#include <vector>
 
-#include "sweeps/definition/params.hpp"
-#include "workers/cell/experiment.hpp"
-#include "workers/policies/estimators/condition.hpp"
+#include "workers/binding/key.hpp"
 
 namespace worker {
-
-using policies::Condition;
-
-/// "policy.retention is pin or infercept and engine.emulate is not set"; empty where the key always
-/// counts.
-std::string in_words(const Condition& condition);
-
-/// Puts a key's value where an experiment has it. May throw engine::InputError: what is wrong with
-/// the value, without its key.
-using Store = std::function<void(ExperimentConfig& config, const sweep::Value& value)>;
-
-// What a key holds.
-struct Flag {};
-struct Whole {
-  std::int64_t min, max;
-  const char* unit = "";
-};
-struct Real {
-  double min, max;
-  const char* unit = "";
-};
-struct AnyText {};
-struct OneOf {
-  std::vector<std::string> words = {};
-  std::vector<std::string> (*names)() = nullptr;  // not null: gives the words to the table
-};
-/// The name of a file NAME.toml in this folder of profiles.
-struct ProfileIn {
-  const char* folder;
-};
-/// A path. The content is what counts, so that the path is no part of a cell's identity.
-struct FilePath {};
-struct FolderPath {};
-using KeyType = std::variant<Flag, Whole, Real, AnyText, OneOf, ProfileIn, FilePath, FolderPath>;
-
-inline constexpr std::int64_t kMostOf32Bits = std::numeric_limits<std::int32_t>::max();
-inline constexpr std::int64_t kMostOf64Bits = std::numeric_limits<std::int64_t>::max();
-
-/// What holds where a key is not given.
-struct Default {
-  enum class Kind {
-    required,  // it must be given wherever it counts
-    optional,  // absence means something that no value says
-    value,
-    computed,  // depends on other values
-  };
-  Kind kind = Kind::required;
-  std::string text = {};  // the value, what absence means, or how it is computed
-  std::optional<sweep::Value> value = {};
-  /// The value at which a key is left out of a cell's identity: keys added with one leave the
-  /// identity of other cells as it was.
-  std::optional<sweep::Value> neutral = {};
-  bool identifies = true;  // false: the key is no part of a cell's identity
-};
-inline Default required() { return {}; }
-inline Default optional(const char* meaning) { return {Default::Kind::optional, meaning}; }
-Default value(const sweep::Value& value);
-inline Default neutral(const sweep::Value& same) {
-  Default fallback = value(same);
-  fallback.neutral = same;
-  return fallback;
-}
-inline Default computed(const char* how) { return {Default::Kind::computed, how}; }
-inline Default no_identity(Default fallback) {
-  fallback.identifies = false;
-  return fallback;
-}
-inline const Condition kAlways;
 
 /// Hashes names by their length and the eight bytes at each end, in which they differ.
 struct NameHash {
@@ -96,24 +18,6 @@ struct NameHash {
     const std::uint64_t mixed = (head ^ std::rotl(tail, 29) ^ name.size()) * 0x9E3779B97F4A7C15U;
     return static_cast<std::size_t>(mixed ^ mixed >> 32);
   }
-};
-
-/// One key of a sweep file as it counts under one condition. A name may have several rows; their
-/// conditions exclude each other.
-struct Key {
-  std::string name;
-  KeyType type;
-  Default fallback;
-  Condition where;
-  std::string says;       // one sentence of documentation
-  Store store = nullptr;  // null: binding takes the key by itself
-
-  std::string unit() const;
-  bool is_path() const;
-  /// The value given, if the key allows it. Throws sweep::SpecError.
-  sweep::Value checked(const sweep::Param& given) const;
-  /// What enters the identity, where the row counts.
-  bool identifies(const sweep::Value& value) const;
 };
 
 /// Every key that a sweep file may set. Names are numbered in alphabetical order, and behind them

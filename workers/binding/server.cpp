@@ -46,6 +46,31 @@ void check_profile_key(const std::string& key, const sweep::Param& param) {
                          "; a profile that changes nothing says so by `flags = \"\"`");
 }
 
+/// The cell's parameters without tables [server.profile.NAME], the named one's values in their
+/// place.
+sweep::ParamMap with_server_profile(sweep::ParamMap params) {
+  const std::string chosen = chosen_profile(params);
+  std::set<std::string> known;
+  sweep::ParamMap merged;
+  for (const auto& [key, param] : params) {
+    if (!key.starts_with(kProfiles)) merged.emplace(key, param);
+  }
+  for (const auto& [key, param] : params) {
+    if (!key.starts_with(kProfiles)) continue;
+    check_profile_key(key, param);
+    const auto [name, what] = parts_of_profile_key(key);
+    known.insert(name);
+    if (name != chosen || what == "sim") continue;
+    const auto [first, added] = merged.emplace(kServer + what, param);
+    if (!added)
+      throw sweep::SpecError(sweep::to_text(first->second.where) + ": " + first->first +
+                             " is set here and by the profile " + name + ", at " +
+                             sweep::to_text(param.where) + ": write it in one of them");
+  }
+  if (!chosen.empty() && !known.contains(chosen)) fail_unknown_profile(params, known);
+  return merged;
+}
+
 void bind_chain(ParamBinder& in, const server::ServerConfig& config) {
   const server::Kind kind = config.kind;
   const std::string chain = in.text("server.chain");
@@ -224,29 +249,6 @@ void reject_engine_keys(ParamBinder& in, const sweep::ParamMap& params) {
 }
 
 }  // namespace
-
-sweep::ParamMap with_server_profile(sweep::ParamMap params) {
-  const std::string chosen = chosen_profile(params);
-  std::set<std::string> known;
-  sweep::ParamMap merged;
-  for (const auto& [key, param] : params) {
-    if (!key.starts_with(kProfiles)) merged.emplace(key, param);
-  }
-  for (const auto& [key, param] : params) {
-    if (!key.starts_with(kProfiles)) continue;
-    check_profile_key(key, param);
-    const auto [name, what] = parts_of_profile_key(key);
-    known.insert(name);
-    if (name != chosen || what == "sim") continue;
-    const auto [first, added] = merged.emplace(kServer + what, param);
-    if (!added)
-      throw sweep::SpecError(sweep::to_text(first->second.where) + ": " + first->first +
-                             " is set here and by the profile " + name + ", at " +
-                             sweep::to_text(param.where) + ": write it in one of them");
-  }
-  if (!chosen.empty() && !known.contains(chosen)) fail_unknown_profile(params, known);
-  return merged;
-}
 
 std::string chosen_profile(const sweep::ParamMap& params) {
   const auto chosen = params.find(kProfile);

@@ -5,10 +5,6 @@
 
 namespace worker {
 
-/// The cell's parameters without tables [server.profile.NAME], the named one's values in their
-/// place. Throws sweep::SpecError for an unknown profile and for what profiles cannot set.
-sweep::ParamMap with_server_profile(sweep::ParamMap params);
-
 /// The value of server.profile; empty: none.
 std::string chosen_profile(const sweep::ParamMap& params);
 

@@ -41,31 +41,6 @@ std::vector<SizeFlag> flags_of(Kind kind, const EngineSizes& sizes) {
           {"-ub", "--ubatch-size", sizes.max_num_batched_tokens}};
 }
 
-bool is(const std::string& word, const std::string& flag) {
-  return !flag.empty() && (word == flag || word.starts_with(flag + '='));
-}
-
-void refuse_own_flags(const ParamBinder& in, const server::ServerConfig& server,
-                      const std::vector<SizeFlag>& flags) {
-  for (const std::string& word : server.command)
-    for (const SizeFlag& flag : flags)
-      if (is(word, flag.name) || is(word, flag.other))
-        in.fail("server.match", "gives the server " + std::string(flag.name) +
-                                    ", and so does its command: leave it out there");
-}
-
-EngineSizes bind_sizes(ParamBinder& in, const ExperimentConfig& config) {
-  const bool has_blocks = config.server->kind != Kind::llamacpp;
-  const std::int64_t block = has_blocks ? in.integer("engine.block_size") : 1;
-  EngineSizes sizes;
-  if (has_blocks) sizes.block_size = block;
-  sizes.kv_tokens = in.integer("engine.kv_tokens") / block * block;
-  sizes.max_num_seqs = in.integer("engine.max_num_seqs");
-  sizes.max_num_batched_tokens = in.integer("engine.max_num_batched_tokens");
-  if (has_blocks) sizes.max_model_len = config.engine.scheduler.max_model_len;
-  return sizes;
-}
-
 /// The words in one, as vLLM reads flags: "_" for "-", and "=" for a space behind one.
 std::string flags_in(const std::vector<std::string>& command) {
   std::string text;
@@ -80,7 +55,28 @@ std::string flags_in(const std::vector<std::string>& command) {
 }
 
 bool has_flag(const std::string& flags, const std::string& flag) {
-  return flags.find(' ' + flag + ' ') != std::string::npos;
+  return !flag.empty() && flags.find(' ' + flag + ' ') != std::string::npos;
+}
+
+void refuse_own_flags(const ParamBinder& in, const server::ServerConfig& server,
+                      const std::vector<SizeFlag>& flags) {
+  const std::string own = flags_in(server.command);
+  for (const SizeFlag& flag : flags)
+    if (has_flag(own, flag.name) || has_flag(own, flag.other))
+      in.fail("server.match", "gives the server " + std::string(flag.name) +
+                                  ", and so does its command: leave it out there");
+}
+
+EngineSizes bind_sizes(ParamBinder& in, const ExperimentConfig& config) {
+  const bool has_blocks = config.server->kind != Kind::llamacpp;
+  const std::int64_t block = has_blocks ? in.integer("engine.block_size") : 1;
+  EngineSizes sizes;
+  if (has_blocks) sizes.block_size = block;
+  sizes.kv_tokens = in.integer("engine.kv_tokens") / block * block;
+  sizes.max_num_seqs = in.integer("engine.max_num_seqs");
+  sizes.max_num_batched_tokens = in.integer("engine.max_num_batched_tokens");
+  if (has_blocks) sizes.max_model_len = config.engine.scheduler.max_model_len;
+  return sizes;
 }
 
 }  // namespace

@@ -41,16 +41,13 @@ void bind_link(ExperimentConfig& config) {
   config.link = link;
 }
 
-std::int64_t blocks_of_tokens(ParamBinder& in, int block_size) {
-  if (in.has("dram_gib"))
-    in.fail("engine.host_kv_tokens", "sets the host tier's size, and so does dram_gib");
-  return in.integer("engine.host_kv_tokens") / block_size;
-}
-
 /// Host memory of the tier in blocks: by bytes, or by the tokens that it holds.
 std::int64_t bind_size(ParamBinder& in, const std::string& policy, int block_size,
                        std::int64_t bytes_per_block) {
-  if (in.has("engine.host_kv_tokens")) return blocks_of_tokens(in, block_size);
+  const std::string by_tokens = "engine.host_kv_tokens";
+  if (in.has(by_tokens) && in.has("dram_gib"))
+    in.fail(by_tokens, "sets the host tier's size, and so does dram_gib");
+  if (in.has(by_tokens)) return in.integer(by_tokens) / block_size;
   in.require("dram_gib",
              ": policy \"" + policy + "\" keeps KV in host memory, whose size must be given");
   const double bytes = in.number("dram_gib") * 0x1p30;
