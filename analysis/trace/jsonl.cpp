@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <cmath>
+#include <map>
 #include <ostream>
 #include <span>
 #include <unordered_map>
@@ -41,10 +42,6 @@ constexpr Member kTurnTimes[] = {{"arrival_time", "t_arrive_s"},
                                  {"admit_time", "t_admit_s"},
                                  {"first_token_time", "t_first_token_s"},
                                  {"finish_time", "t_finish_s"}};
-constexpr Member kTurnParts[] = {{"queue_s", "queue_s"},         {"load_stall_s", "load_stall_s"},
-                                 {"recompute_s", "recompute_s"}, {"prefill_s", "prefill_s"},
-                                 {"decode_s", "decode_s"},       {"gap_s", "gap_s"},
-                                 {"ttft_s", "ttft_s"},           {"tpot_s", "tpot_s"}};
 constexpr Member kTurnOfJobTimes[] = {{"arrive", "t_arrive_s"},
                                       {"admit", "t_admit_s"},
                                       {"first_token", "t_first_token_s"},
@@ -86,9 +83,10 @@ class Lines {
     const sweep::Note* note = sweep::find_named(result_.notes, name);
     return note == nullptr ? kUnknown : note->text;
   }
-  void add_origin(Json& line) const {
-    add_label(line, "policy", note("policy"));
-    add_label(line, "cell", note("cell"));
+  /// A line that names its cell.
+  Json of_cell(Json line) const {
+    for (const char* name : {"policy", "cell"}) add_label(line, name, note(name));
+    return line;
   }
   Row turn(std::size_t row) const { return {result_.turns, row}; }
 
@@ -118,10 +116,8 @@ class StepLines : Lines {
 
  private:
   Json begun(const char* event, const Row& step) const {
-    Json line = {
-        {"event", event}, {"step", step.at<std::int64_t>("step")}, {"ts", step.number("t_s")}};
-    add_origin(line);
-    return line;
+    return of_cell(
+        {{"event", event}, {"step", step.at<std::int64_t>("step")}, {"ts", step.number("t_s")}});
   }
 
   Json snapshot(const Row& step) const {
@@ -242,22 +238,18 @@ class RequestLines : Lines {
   void write_all(std::ostream& out) const {
     for (std::size_t row = 0; row < result_.turns.rows(); ++row)
       write_line(line_of_turn(turn(row), row), out);
-    auto turns = turns_by_job();
-    for (std::size_t row = 0; row < result_.jobs.rows(); ++row) {
-      const Row job{result_.jobs, row};
+    std::unordered_map<std::int32_t, Turns> turns;  // of each job
+    for (std::size_t row = 0; row < result_.turns.rows(); ++row)
+      turns[turn(row).count("job")][turn(row).count("turn")] = row;
+    for (Row job{result_.jobs, 0}; job.row < result_.jobs.rows(); ++job.row)
       write_line(line_of_job(job, turns[job.count("job")]), out);
-    }
   }
 
  private:
-  Json begun(const char* event) const {
-    Json line = {{"event", event}};
-    add_origin(line);
-    return line;
-  }
+  using Turns = std::map<std::int32_t, std::size_t>;  // row by number
 
   Json line_of_turn(const Row& turn, std::size_t row) const {
-    Json line = begun("request");
+    Json line = of_cell({{"event", "request"}});
     line["req_id"] = names_.request_of_row(row);
     line["job_id"] = names_.job_of_row(row);
     line["turn"] = turn.count("turn");
@@ -278,19 +270,21 @@ class RequestLines : Lines {
     line["num_preemptions"] = turn.count("preemptions");
     line["is_last_step"] = turn.at<std::int8_t>("last") != 0;
     line["tool"] = turn.text("tool");
-    add<double>(line, turn, kTurnParts);
+    for (const char* part : {"queue_s", "load_stall_s", "recompute_s", "prefill_s", "decode_s",
+                             "gap_s", "ttft_s", "tpot_s"})
+      line[part] = turn.number(part);
     return line;
   }
 
-  Json line_of_job(const Row& job, const std::vector<std::size_t>& turns) const {
-    Json line = begun("job");
+  Json line_of_job(const Row& job, const Turns& turns) const {
+    Json line = of_cell({{"event", "job"}});
     line["job_id"] = names_.job(job.count("job"));
     line["job"] = job.count("job");
     line["n_turns"] = job.count("n_turns");
     line["num_preemptions"] = job.count("preemptions");
     add<double>(line, job, kJobTimes);
     line["turns"] = Json::array();
-    for (const std::size_t row : turns) line["turns"].push_back(turn_of_job(turn(row)));
+    for (const auto& [number, row] : turns) line["turns"].push_back(turn_of_job(turn(row)));
     return line;
   }
 
@@ -302,16 +296,6 @@ class RequestLines : Lines {
     json["tool"] = turn.text("tool");
     json["gap"] = turn.number("gap_s");
     return json;
-  }
-
-  /// The rows of /turns of each job, by turn.
-  std::unordered_map<std::int32_t, std::vector<std::size_t>> turns_by_job() const {
-    const auto& job = result_.turns.values<std::int32_t>("job");
-    std::unordered_map<std::int32_t, std::vector<std::size_t>> by_job;
-    for (std::size_t row = 0; row < job.size(); ++row) by_job[job[row]].push_back(row);
-    for (auto& [number, rows] : by_job)
-      std::ranges::sort(rows, {}, [&](std::size_t row) { return turn(row).count("turn"); });
-    return by_job;
   }
 };
 

@@ -6,6 +6,7 @@
 #include <string>
 
 #include "analysis/text/json.hpp"
+#include "sweeps/tables/table_row.hpp"
 
 namespace analysis {
 namespace {
@@ -57,16 +58,15 @@ Json slice(const char* name, int process, int track, double start_s, double leng
 
 template <class Write>
 void write_engine(const sweep::Table& steps, Write write) {
-  const auto &start = steps.values<double>("t_s"), &length = steps.values<double>("dur_s");
-  const auto& number = steps.values<std::int64_t>("step");
-  for (std::size_t row = 0; row < start.size(); ++row) {
-    write(slice("step", kEngine, 1, start[row], length[row], {{"step", number[row]}}));
+  for (sweep::TableRow step{steps, 0}; step.row < steps.rows(); ++step.row) {
+    write(slice("step", kEngine, 1, step.number("t_s"), step.number("dur_s"),
+                {{"step", step.at<std::int64_t>("step")}}));
     for (std::size_t i = 0; i < kCounters.size();) {
       const std::string name = kCounters[i].name;
       Json json = event("C", kCounters[i].name, kEngine, 0);
-      json["ts"] = micros(start[row]);
+      json["ts"] = micros(step.number("t_s"));
       for (; i < kCounters.size() && kCounters[i].name == name; ++i)
-        json["args"][kCounters[i].key] = steps.values<std::int32_t>(kCounters[i].column)[row];
+        json["args"][kCounters[i].key] = step.count(kCounters[i].column);
       write(json);
     }
   }
@@ -74,19 +74,15 @@ void write_engine(const sweep::Table& steps, Write write) {
 
 template <class Write>
 void write_jobs(const sweep::CellResult& result, Write write) {
-  const auto& number = result.jobs.values<std::int32_t>("job");
-  const auto& id = result.jobs.values<std::string>("id");
-  for (std::size_t row = 0; row < number.size(); ++row)
-    write(named("thread_name", kJobs, number[row] + 1, id[row]));
-  const auto &job = result.turns.values<std::int32_t>("job"),
-             &turn = result.turns.values<std::int32_t>("turn");
-  const auto& arrive = result.turns.values<double>("t_arrive_s");
-  for (std::size_t row = 0; row < job.size(); ++row) {
-    double at_s = arrive[row];
+  for (sweep::TableRow job{result.jobs, 0}; job.row < result.jobs.rows(); ++job.row)
+    write(named("thread_name", kJobs, job.count("job") + 1, job.text("id")));
+  for (sweep::TableRow turn{result.turns, 0}; turn.row < result.turns.rows(); ++turn.row) {
+    double at_s = turn.number("t_arrive_s");
     for (const TurnPart& part : kSlices) {
-      const double length_s = result.turns.values<double>(part.column)[row];
+      const double length_s = turn.number(part.column);
       if (!(length_s > 0)) continue;
-      write(slice(part.name, kJobs, job[row] + 1, at_s, length_s, {{"turn", turn[row] + 1}}));
+      write(slice(part.name, kJobs, turn.count("job") + 1, at_s, length_s,
+                  {{"turn", turn.count("turn") + 1}}));
       at_s += length_s;
     }
   }

@@ -32,22 +32,11 @@ void KvReplay::advance_to(std::size_t step_row) {
 
 void KvReplay::apply() {
   const std::int32_t job = event_.count("job");
-  switch (static_cast<sweep::KvEventKind>(event_.at<std::int8_t>("kind"))) {
-    case sweep::KvEventKind::pin:
-      pinned_.insert(job);
-      break;
-    case sweep::KvEventKind::unpin:
-      pinned_.erase(job);
-      break;
-    case sweep::KvEventKind::evict_gpu:
-      evicted_from_gpu_s_[job] = event_.number("t_s");
-      break;
-    case sweep::KvEventKind::evict_host:
-      evicted_from_host_s_[job] = event_.number("t_s");
-      break;
-    default:
-      break;
-  }
+  const auto kind = static_cast<sweep::KvEventKind>(event_.at<std::int8_t>("kind"));
+  if (kind == sweep::KvEventKind::pin) pinned_.insert(job);
+  if (kind == sweep::KvEventKind::unpin) pinned_.erase(job);
+  if (kind == sweep::KvEventKind::evict_gpu) evicted_from_gpu_s_[job] = event_.number("t_s");
+  if (kind == sweep::KvEventKind::evict_host) evicted_from_host_s_[job] = event_.number("t_s");
 }
 
 LostFrom KvReplay::lost_since(std::int32_t job, double time_s) const {
@@ -70,26 +59,16 @@ QueueReplay::QueueReplay(const sweep::CellResult& result, const TurnNames& names
       last_share_(names.size(), kNoShare),
       state_(names.size(), State::not_there),
       place_(names.size()) {
-  find_turns(result.sched);
-  sort_arrivals(result.turns.values<std::int32_t>("job"));
-}
-
-void QueueReplay::find_turns(const sweep::Table& sched) {
-  const auto& jobs = sched.values<std::int32_t>("job");
-  const auto& turns = sched.values<std::int32_t>("turn");
-  turn_of_sched_.reserve(jobs.size());
+  const auto &jobs = result.sched.values<std::int32_t>("job"),
+             &turns = result.sched.values<std::int32_t>("turn"),
+             &job_of_turn = result.turns.values<std::int32_t>("job");
   for (std::size_t row = 0; row < jobs.size(); ++row) {
-    const std::size_t turn = names_.row_of(jobs[row], turns[row]);
-    turn_of_sched_.push_back(turn);
-    last_share_[turn] = row;
+    turn_of_sched_.push_back(names.row_of(jobs[row], turns[row]));
+    last_share_[turn_of_sched_.back()] = row;
   }
-}
-
-/// Turns with the same arrival time arrive in the order of their jobs.
-void QueueReplay::sort_arrivals(const std::vector<std::int32_t>& job_of_turn) {
-  for (std::size_t turn = 0; turn < arrive_s_.size(); ++turn) {
+  for (std::size_t turn = 0; turn < arrive_s_.size(); ++turn)
     if (!std::isnan(arrive_s_[turn])) arrivals_.push_back(turn);
-  }
+  // Turns with the same arrival time arrive in the order of their jobs.
   std::ranges::stable_sort(arrivals_, {}, [&](std::size_t turn) {
     return std::tuple(arrive_s_[turn], job_of_turn[turn]);
   });

@@ -75,8 +75,6 @@ class QueueReplay {
  private:
   enum class State : std::uint8_t { not_there, waiting, running, done };
 
-  void find_turns(const sweep::Table& sched);
-  void sort_arrivals(const std::vector<std::int32_t>& job_of_turn);
   void remove_finished();
   void add_arrivals();
   void apply_schedule();
