@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "analysis/claims/access.hpp"
 #include "analysis/digest/fits.hpp"
 #include "analysis/digest/statistics.hpp"
 #include "analysis/text/text_table.hpp"
@@ -26,8 +25,12 @@ Values gather(CellSpan cells, const char* table, const std::string& column) {
   return all;
 }
 
+double least(const Values& values) {
+  return values.empty() ? sweep::kNotObserved : std::ranges::min(values);
+}
+
 double largest(const Values& values) {
-  return values.empty() ? sweep::kNotObserved : *std::ranges::max_element(values);
+  return values.empty() ? sweep::kNotObserved : std::ranges::max(values);
 }
 
 double share(const Values& values, const std::function<bool(double)>& counts) {
@@ -89,22 +92,20 @@ double fewest_new_tokens(CellSpan cells) {
   Values fresh;
   for (const ConfiguredCell* cell : cells)
     for (const Return& each : returns_of(*cell)) fresh.push_back(each.prompt_tok - each.cached_tok);
-  return fresh.empty() ? sweep::kNotObserved : *std::ranges::min_element(fresh);
+  return least(fresh);
 }
 
 double fewest_steps_beyond_output(CellSpan cells) {
-  double fewest = sweep::kNotObserved;
+  Values beyond;
   for (const ConfiguredCell* cell : cells) {
     const sweep::Table sched = stored_table(*cell, "sched"), turns = stored_table(*cell, "turns");
     std::map<std::pair<int, int>, int> steps;
     for (sweep::TableRow row{sched, 0}; row.row < sched.rows(); ++row.row)
       if (row.count("tokens") > 0) ++steps[{row.count("job"), row.count("turn")}];
-    for (sweep::TableRow row{turns, 0}; row.row < turns.rows(); ++row.row) {
-      const double beyond = steps[{row.count("job"), row.count("turn")}] - row.count("output_tok");
-      if (!(fewest <= beyond)) fewest = beyond;
-    }
+    for (sweep::TableRow row{turns, 0}; row.row < turns.rows(); ++row.row)
+      beyond.push_back(steps[{row.count("job"), row.count("turn")}] - row.count("output_tok"));
   }
-  return fewest;
+  return least(beyond);
 }
 
 /// The share of turns that end in a call of this tool.

@@ -1,4 +1,5 @@
 #pragma once
+#include <optional>
 #include <span>
 #include <stdexcept>
 #include <string>
@@ -34,8 +35,21 @@ sweep::Table stored_table(const ConfiguredCell& cell, std::string_view table);
 ///   slope_us:X, intercept_ms:X, r2:X   of step duration over column X of /steps, least squares
 ///   h2d_gb_per_s              bytes copied to the device over the time from first to last step
 ///   pin_share                 pins over all decisions at the end of turns other than the last
-///   access:NAME               metric of logged KV accesses, see access.hpp
+///   access:NAME               access_metric()
 /// NaN if the cells lack the data. Throws std::invalid_argument for any other form.
 double claim_metric(const std::string& metric, std::span<const ConfiguredCell* const> cells);
+
+/// A metric of the KV accesses that cells logged (docs/results.md), the mean over the cells:
+///   prefill_reads   number of accesses that read KV for prompts
+///   behind_keys     share of the blocks read by decodes, by step and head, whose values were read
+///                   after their keys
+///   ascending       share of a warp's reads in decodes that continue in the same or a later block
+///   read_spread     time between the first reads of a step's requests, as a share of the kernel's
+///                   time; median over steps with more than one decode
+///   write_spread    the same for the first writes to the blocks of a prefill
+///   idle            share of the time without an access to a block; median over keys and values
+/// NaN if the log has no such accesses; empty for an unknown name.
+std::optional<double> access_metric(const std::string& name,
+                                    std::span<const ConfiguredCell* const> cells);
 
 }  // namespace analysis

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "sweeps/tables/schema.hpp"
+#include "sweeps/tables/table_row.hpp"
 
 namespace analysis {
 namespace {
@@ -23,60 +24,18 @@ bool is_of_keys(int kind) {
          kind == static_cast<int>(sweep::KvAccessKind::write_key);
 }
 
-/// The columns of /kv_access, without copies: a log may have 20 million rows.
-class Log {
- public:
-  explicit Log(const sweep::Table& table)
-      : step(table.values<std::int64_t>("step")),
-        layer(table.values<std::int32_t>("layer")),
-        kind(table.values<std::int8_t>("kind")),
-        block(table.values<std::int32_t>("block")),
-        first_slot(table.values<std::int32_t>("first_slot")),
-        n_slots(table.values<std::int32_t>("n_slots")),
-        batch_row(table.values<std::int32_t>("batch_row")),
-        kv_head(table.values<std::int32_t>("kv_head")),
-        start(table.values<double>("t_s")),
-        duration(table.values<double>("dur_s")) {}
+/// The rows of the first logged layer, in order of time.
+Rows first_layer(const AccessLog& log) {
+  const int first = *std::ranges::min_element(log.layer);
+  Rows rows;
+  for (std::size_t i = 0; i < log.layer.size(); ++i)
+    if (log.layer[i] == first) rows.push_back(i);
+  const auto time = [&](std::size_t row) { return log.start[row]; };
+  if (!std::ranges::is_sorted(rows, {}, time)) std::ranges::stable_sort(rows, {}, time);
+  return rows;
+}
 
-  double end(std::size_t row) const { return start[row] + duration[row]; }
-
-  /// The rows of a layer, in order of time.
-  Rows of_layer(int which) const {
-    Rows rows;
-    for (std::size_t i = 0; i < step.size(); ++i)
-      if (layer[i] == which) rows.push_back(i);
-    const auto by_time = [&](std::size_t a, std::size_t b) { return start[a] < start[b]; };
-    if (!std::is_sorted(rows.begin(), rows.end(), by_time))
-      std::stable_sort(rows.begin(), rows.end(), by_time);
-    return rows;
-  }
-
-  const std::vector<std::int64_t>& step;
-  const std::vector<std::int32_t>& layer;
-  const std::vector<std::int8_t>& kind;
-  const std::vector<std::int32_t>&block, &first_slot, &n_slots, &batch_row, &kv_head;
-  const std::vector<double>&start, &duration;
-};
-
-/// The job of each row of a step's batch.
-class Served {
- public:
-  explicit Served(const sweep::Table& rows) {
-    const auto& step = rows.values<std::int64_t>("step");
-    const auto& row = rows.values<std::int32_t>("batch_row");
-    const auto& job = rows.values<std::int32_t>("job");
-    for (std::size_t i = 0; i < step.size(); ++i) jobs_[{step[i], row[i]}] = job[i];
-  }
-  int job(std::int64_t step, int row) const {
-    const auto found = jobs_.find({step, row});
-    return found == jobs_.end() ? -1 : found->second;
-  }
-
- private:
-  std::map<std::pair<std::int64_t, int>, int> jobs_;
-};
-
-std::vector<std::int64_t> first_steps(const Log& log, const Rows& rows, std::size_t most) {
+std::vector<std::int64_t> first_steps(const AccessLog& log, const Rows& rows, std::size_t most) {
   std::set<std::int64_t> steps;
   for (const std::size_t row : rows) {
     if (steps.contains(log.step[row])) continue;
@@ -99,7 +58,7 @@ Rows thinned(const Rows& rows, std::size_t most) {
 }
 
 /// Finds pauses that are longer than half of the time outside pauses.
-void find_cuts(AccessDigest& digest, const Log& log, const Rows& rows) {
+void find_cuts(AccessDigest& digest, const AccessLog& log, const Rows& rows) {
   const double begin = log.start[rows.front()];
   std::vector<std::pair<double, double>> pauses;  // from, how long
   double until = log.end(rows.front()), paused = 0;
@@ -116,13 +75,18 @@ void find_cuts(AccessDigest& digest, const Log& log, const Rows& rows) {
     if (pause > limit) digest.cuts.push_back({to_ns(from - begin), to_ns(pause - limit)});
 }
 
-void add_marks(AccessDigest& digest, const Log& log, const Rows& rows, const Served& served,
-               std::size_t most) {
+/// `served` are the rows of the steps' batches.
+void add_marks(AccessDigest& digest, const AccessLog& log, const Rows& rows,
+               const sweep::Table& served, std::size_t most) {
+  std::map<std::pair<std::int64_t, int>, int> jobs;
+  for (sweep::TableRow row{served, 0}; row.row < served.rows(); ++row.row)
+    jobs[{row.at<std::int64_t>("step"), row.count("batch_row")}] = row.count("job");
   const double begin = log.start[rows.front()];
   for (const std::size_t row : thinned(rows, most)) {
+    const auto job = jobs.find({log.step[row], log.batch_row[row]});
     digest.marks.push_back({to_ns(log.start[row] - begin), to_ns(log.duration[row]), log.step[row],
                             log.kind[row], log.block[row], log.first_slot[row], log.n_slots[row],
-                            log.kv_head[row], served.job(log.step[row], log.batch_row[row])});
+                            log.kv_head[row], job == jobs.end() ? -1 : job->second});
   }
 }
 
@@ -135,28 +99,40 @@ struct Use {
 
 }  // namespace
 
+AccessLog::AccessLog(const sweep::Table& table)
+    : step(table.values<std::int64_t>("step")),
+      layer(table.values<std::int32_t>("layer")),
+      kind(table.values<std::int8_t>("kind")),
+      block(table.values<std::int32_t>("block")),
+      first_slot(table.values<std::int32_t>("first_slot")),
+      n_slots(table.values<std::int32_t>("n_slots")),
+      batch_row(table.values<std::int32_t>("batch_row")),
+      kv_head(table.values<std::int32_t>("kv_head")),
+      start(table.values<double>("t_s")),
+      duration(table.values<double>("dur_s")) {}
+
 AccessDigest digest_accesses(const sweep::Table& accesses, const sweep::Table& rows,
                              const AccessLimits& limits) {
-  const Log log(accesses);
+  const AccessLog log(accesses);
   AccessDigest digest;
   digest.records = static_cast<std::int64_t>(log.step.size());
   if (log.step.empty()) return digest;
-  digest.layer = *std::ranges::min_element(log.layer);
-  Rows own = log.of_layer(digest.layer);
+  Rows own = first_layer(log);
+  digest.layer = log.layer[own.front()];
   digest.steps = first_steps(log, own, limits.steps);
   std::erase_if(own, [&](std::size_t row) {
     return !std::ranges::binary_search(digest.steps, log.step[row]);
   });
   digest.in_steps = static_cast<std::int64_t>(own.size());
   find_cuts(digest, log, own);
-  add_marks(digest, log, own, Served(rows), limits.marks);
+  add_marks(digest, log, own, rows, limits.marks);
   return digest;
 }
 
 std::vector<double> idle_shares(const sweep::Table& accesses) {
-  const Log log(accesses);
+  const AccessLog log(accesses);
   if (log.step.empty()) return {};
-  const Rows rows = log.of_layer(*std::ranges::min_element(log.layer));
+  const Rows rows = first_layer(log);
   const double first = log.start[rows.front()];
   double last = first;
   std::map<std::pair<bool, int>, Use> uses;  // of keys or values, by block

@@ -10,6 +10,19 @@ namespace analysis {
 // The access log of a cell (docs/results.md), reduced for a page. It covers the first logged
 // layer. Times are nanoseconds from the first access of that layer in the steps shown.
 
+/// The columns of /kv_access, without copies: a log may have 20 million rows. Throws
+/// sweep::TableError if the table lacks one.
+struct AccessLog {
+  explicit AccessLog(const sweep::Table& table);
+  double end(std::size_t row) const { return start[row] + duration[row]; }
+
+  const std::vector<std::int64_t>& step;
+  const std::vector<std::int32_t>& layer;
+  const std::vector<std::int8_t>& kind;
+  const std::vector<std::int32_t>&block, &first_slot, &n_slots, &batch_row, &kv_head;
+  const std::vector<double>&start, &duration;
+};
+
 /// One access.
 struct AccessMark {
   std::int64_t t_ns, dur_ns, step;

@@ -1,4 +1,4 @@
-#include "analysis/claims/access.hpp"
+#include "analysis/claims/metrics.hpp"
 
 #include <cmath>
 
