@@ -1,8 +1,11 @@
 #include "analysis/text/escape.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <iomanip>
+
+#include "sweeps/files/text.hpp"
 
 namespace analysis {
 namespace {
@@ -15,8 +18,6 @@ int flag() {
 
 /// ECMA-48: green, red and yellow foreground.
 constexpr const char* kStart[] = {"\033[32m", "\033[31m", "\033[33m"};
-
-constexpr char kHex[] = "0123456789abcdef";
 
 /// The character at the front of a text.
 struct Character {
@@ -55,35 +56,20 @@ Character front(std::string_view text) {
   return {code, length};
 }
 
-void append_hex(std::string& out, std::uint32_t code, int digits) {
-  for (int shift = 4 * (digits - 1); shift >= 0; shift -= 4) out += kHex[code >> shift & 15];
-}
-
-/// "\n", "\t", "\r", or empty for characters without a short escape.
-std::string_view short_escape(std::uint32_t code) {
+/// "\n", "\x1b", "\u202e"
+std::string escape_of(std::uint32_t code) {
   if (code == '\n') return "\\n";
   if (code == '\t') return "\\t";
   if (code == '\r') return "\\r";
-  return {};
+  return sweep::formatted(code < 0x100 ? "\\x%02x" : "\\u%04x", code);
 }
 
 /// Whether a terminal acts on the character instead of showing it.
 bool steers_terminal(std::uint32_t code) {
   constexpr std::array<std::array<std::uint32_t, 2>, 5> kRanges = {
       {{0x00, 0x1F}, {0x7F, 0x9F}, {0x200E, 0x200F}, {0x2028, 0x202E}, {0x2066, 0x2069}}};
-  for (const auto& [first, last] : kRanges) {
-    if (code >= first && code <= last) return true;
-  }
-  return false;
-}
-
-void append_terminal_escape(std::string& out, std::uint32_t code) {
-  if (!short_escape(code).empty()) {
-    out += short_escape(code);
-  } else {
-    out += code < 0x100 ? "\\x" : "\\u";
-    append_hex(out, code, code < 0x100 ? 2 : 4);
-  }
+  return std::ranges::any_of(
+      kRanges, [&](const auto& range) { return code >= range[0] && code <= range[1]; });
 }
 
 }  // namespace
@@ -101,11 +87,8 @@ std::string terminal_text(std::string_view text) {
   while (!text.empty()) {
     const Character character = front(text);
     const std::size_t used = character.length == 0 ? 1 : character.length;
-    if (character.length == 0 || steers_terminal(character.code)) {
-      append_terminal_escape(out, character.code);
-    } else {
-      out += text.substr(0, used);
-    }
+    const bool is_shown = character.length > 0 && !steers_terminal(character.code);
+    out += is_shown ? std::string(text.substr(0, used)) : escape_of(character.code);
     text.remove_prefix(used);
   }
   return out;

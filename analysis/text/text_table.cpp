@@ -61,6 +61,17 @@ void print_table(const Grid& grid, std::ostream& out) {
   }
 }
 
+/// Quoted if necessary.
+std::string csv_field(std::string_view text) {
+  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
+  std::string field = "\"";
+  for (const char c : text) {
+    if (c == '"') field += '"';
+    field += c;
+  }
+  return field + '"';
+}
+
 void print_csv(const Grid& grid, std::ostream& out) {
   const char* comma = "";
   for (const Grid::Column& column : grid.columns) {
@@ -106,16 +117,6 @@ std::string exact_number(double value) {
   char buffer[32];
   const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
   return {buffer, end};
-}
-
-std::string csv_field(std::string_view text) {
-  if (text.find_first_of(",\"\r\n") == std::string_view::npos) return std::string(text);
-  std::string field = "\"";
-  for (const char c : text) {
-    if (c == '"') field += '"';
-    field += c;
-  }
-  return field + '"';
 }
 
 std::string csv_text(std::string_view text) {

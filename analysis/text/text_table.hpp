@@ -42,11 +42,9 @@ std::string exact_number(double value);
 
 using sweep::number_from;
 
-/// A field of RFC 4180, quoted if necessary.
-std::string csv_field(std::string_view text);
-
-/// The field of a text that is not a number. A text that a spreadsheet would read as a formula (it
-/// begins with = + - @, tab or CR) gets an apostrophe in front.
+/// The field of RFC 4180 of a text that is not a number, quoted if necessary. A text that a
+/// spreadsheet would read as a formula (it begins with = + - @, tab or CR) gets an apostrophe in
+/// front.
 std::string csv_text(std::string_view text);
 
 }  // namespace analysis

@@ -1,0 +1,25 @@
+#pragma once
+#include <algorithm>
+#include <type_traits>
+#include <vector>
+
+namespace analysis {
+
+/// Leaves it out where it is there already.
+template <class Item>
+void add_once(std::vector<Item>& items, const std::type_identity_t<Item>& item) {
+  if (std::ranges::find(items, item) == items.end()) items.push_back(item);
+}
+
+/// The item whose member has this value; a new one at the end where there is none.
+template <class Item, class Value>
+Item& item_with(std::vector<Item>& items, Value Item::*member,
+                const std::type_identity_t<Value>& value) {
+  const auto found = std::ranges::find(items, value, member);
+  if (found != items.end()) return *found;
+  Item& item = items.emplace_back();
+  item.*member = value;
+  return item;
+}
+
+}  // namespace analysis
