@@ -5,6 +5,7 @@
 #include <cmath>
 #include <optional>
 
+#include "analysis/text/list.hpp"
 #include "analysis/text/text_table.hpp"
 #include "sweeps/definition/params.hpp"
 
@@ -17,12 +18,17 @@ const std::vector<std::string> kWords = {"says",   "source",    "metric",    "ex
                                          "high",   "tolerance", "published", "own_numbers"};
 constexpr std::array<std::string_view, 4> kFilters = {"where.", "value.", "base.", "assumed."};
 
+struct DraftPoint {
+  std::string name;
+  sweep::ParamMap keys;
+};
+
 /// A claim as the file has it: its own keys, and those of each point.
 struct Draft {
   std::string id;
   sweep::Location where;
   sweep::ParamMap common;
-  std::vector<std::pair<std::string, sweep::ParamMap>> points;
+  std::vector<DraftPoint> points;
 };
 
 [[noreturn]] void fail(const sweep::Location& where, const std::string& problem) {
@@ -40,13 +46,6 @@ void check_key(const std::string& key, const sweep::Param& param) {
   const std::string near = sweep::did_you_mean(key, kWords);
   fail(param.where,
        "a claim has no key " + key + (near.empty() ? "" : "; did you mean " + near + '?'));
-}
-
-sweep::ParamMap& point_of(Draft& claim, const std::string& name) {
-  const auto found =
-      std::ranges::find(claim.points, name, &std::pair<std::string, sweep::ParamMap>::first);
-  if (found != claim.points.end()) return found->second;
-  return claim.points.emplace_back(name, sweep::ParamMap()).second;
 }
 
 std::vector<Draft> drafts_of(const std::string& path) {
@@ -72,7 +71,8 @@ std::vector<Draft> drafts_of(const std::string& path) {
     sweep::ParamMap* keys = &claims.back().common;
     const std::size_t end = rest.find('.', kAt.size());
     if (rest.starts_with(kAt) && end != std::string::npos) {
-      keys = &point_of(claims.back(), rest.substr(kAt.size(), end - kAt.size()));
+      const std::string point = rest.substr(kAt.size(), end - kAt.size());
+      keys = &item_with(claims.back().points, &DraftPoint::name, point).keys;
       rest.erase(0, end + 1);
     }
     check_key(rest, param);

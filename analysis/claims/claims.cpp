@@ -1,12 +1,12 @@
 #include <algorithm>
 #include <cmath>
-#include <deque>
 #include <iterator>
 #include <ostream>
 
 #include "analysis/claims/claims.hpp"
 #include "analysis/compare/published.hpp"
 #include "analysis/text/escape.hpp"
+#include "analysis/text/list.hpp"
 
 namespace analysis {
 namespace {
@@ -88,21 +88,25 @@ std::string verdicts_text(const Rows& of_kind, const Rows& without_result) {
          (of_kind.size() == 1 ? ")" : "s)");
 }
 
-/// Rows by kind, since modelled and measured figures, and those of different cost models, never
-/// share a table. Rows without a result come last, under the empty name.
-std::vector<std::pair<std::string, Rows>> by_kind(const std::vector<ClaimRow>& all,
-                                                  const std::string& set) {
-  std::vector<std::pair<std::string, Rows>> kinds;
-  for (const bool has_result : {true, false}) {
-    for (const ClaimRow& row : all) {
-      if (row.claim->set != set || row.kind.empty() == has_result) continue;
-      auto known = std::ranges::find(kinds, row.kind, &std::pair<std::string, Rows>::first);
-      if (known == kinds.end()) known = kinds.insert(kinds.end(), {row.kind, {}});
-      known->second.push_back(row);
-    }
+/// By kind, since modelled and measured figures, and those of different cost models, never share a
+/// table. Rows without a result come last.
+std::vector<ClaimTable> tables_of_set(const Rows& all, const std::string& set) {
+  std::vector<ClaimTable> tables;
+  Rows without_result;
+  for (const ClaimRow& row : all) {
+    if (row.claim->set != set) continue;
+    Rows& rows =
+        row.kind.empty() ? without_result : item_with(tables, &ClaimTable::kind, row.kind).rows;
+    rows.push_back(row);
   }
-  for (auto& [kind, rows] : kinds) sort_by_distance(rows);
-  return kinds;
+  if (!without_result.empty()) tables.push_back({set, "without results", without_result, {}, ""});
+  for (ClaimTable& table : tables) {
+    table.set = set;
+    sort_by_distance(table.rows);
+    table.grid = grid_for_people(table.rows);
+    table.verdicts = verdicts_text(table.rows, without_result);
+  }
+  return tables;
 }
 
 }  // namespace
@@ -132,29 +136,27 @@ ClaimReport claims_in(const fs::path& folder, const std::string& set) {
   return report;
 }
 
+void judge(ClaimReport& report, std::deque<sweep::ArchiveReader>& archives) {
+  std::vector<ConfiguredCell> cells;
+  for (sweep::ArchiveReader& reader : archives)
+    std::ranges::move(cells_of(reader), std::back_inserter(cells));
+  report.rows = judge_claims(report.claims, cells);
+}
+
 ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
                        const fs::path& folder) {
   ClaimReport report = claims_in(folder, set);
   std::deque<sweep::ArchiveReader> readers(archives.begin(), archives.end());
-  std::vector<ConfiguredCell> cells;
-  for (sweep::ArchiveReader& reader : readers)
-    std::ranges::move(cells_of(reader), std::back_inserter(cells));
-  report.rows = judge_claims(report.claims, cells);
+  judge(report, readers);
   return report;
 }
 
 std::vector<ClaimTable> claim_tables(const ClaimReport& report) {
   std::vector<std::string> sets;
-  for (const ClaimRow& row : report.rows)
-    if (sets.empty() || sets.back() != row.claim->set) sets.push_back(row.claim->set);
+  for (const ClaimRow& row : report.rows) add_once(sets, row.claim->set);
   std::vector<ClaimTable> tables;
-  for (const std::string& set : sets) {
-    const auto kinds = by_kind(report.rows, set);
-    const Rows without_result = kinds.back().first.empty() ? kinds.back().second : Rows{};
-    for (const auto& [kind, rows] : kinds)
-      tables.push_back({set, kind.empty() ? "without results" : kind, rows, grid_for_people(rows),
-                        verdicts_text(rows, without_result)});
-  }
+  for (const std::string& set : sets)
+    std::ranges::move(tables_of_set(report.rows, set), std::back_inserter(tables));
   return tables;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <deque>
 #include <filesystem>
 #include <iosfwd>
 #include <string>
@@ -23,7 +24,9 @@ std::vector<std::string> claim_sets(const std::filesystem::path& folder);
 /// with its claims/ and published/; the published numbers of a set are in the file of the same
 /// name. Throws sweep::SpecError for an unknown set, which lists the known ones.
 ClaimReport claims_in(const std::filesystem::path& folder, const std::string& set = "");
-/// The same, judged over the cells of all archives. Throws what ArchiveReader throws, too.
+/// Judges them over the cells of all archives. Throws what ArchiveReader throws, too.
+void judge(ClaimReport& report, std::deque<sweep::ArchiveReader>& archives);
+/// Both.
 ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
                        const std::filesystem::path& folder);
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 
 #include "analysis/compare/decision.hpp"
@@ -20,10 +21,8 @@ struct NoCells : CannotJudge {
 
 std::string shown_filter(const CellFilter& filter) {
   std::string text;
-  for (const auto& [key, values] : filter) {
-    text += (text.empty() ? "" : ", ") + key + '=';
-    for (const std::string& value : values) text += (&value == values.data() ? "" : "|") + value;
-  }
+  for (const auto& [key, values] : filter)
+    text += (text.empty() ? "" : ", ") + key + '=' + sweep::joined(values, "|");
   return text;
 }
 
@@ -189,26 +188,13 @@ void refute(ClaimRow& row) {
   row.direction.reset();
 }
 
-/// A row, and whether it has no figure because no cells match, and not because of what they hold.
-struct Judged {
-  ClaimRow row;
-  bool lacks_cells = false;
-};
-
-Judged judge(const Claim& claim, const ClaimPoint& point, const FiguresKind& kind,
-             const Cells& cells) {
-  Judged judged;
-  ClaimRow& row = judged.row;
-  row.claim = &claim;
-  row.point = &point;
-  row.kind = to_text(kind);
+ClaimRow judge(const Claim& claim, const ClaimPoint& point, const FiguresKind& kind,
+               const std::string& card, const Cells& cells) {
+  ClaimRow row{&claim, &point, to_text(kind)};
+  row.card = card;
   try {
     const Repeats value = select(row, point.cells, cells);
-    if (point.is_ratio) {
-      measure_ratio(row, value, cells);
-    } else {
-      measure(row, value);
-    }
+    point.is_ratio ? measure_ratio(row, value, cells) : measure(row, value);
     if (!claim.assumed.empty() && matches(*value.begin()->second.front(), claim.assumed)) {
       row.verdict = Verdict::assumed;
       row.reason = "an input: " + shown_filter(claim.assumed);
@@ -217,13 +203,13 @@ Judged judge(const Claim& claim, const ClaimPoint& point, const FiguresKind& kin
     }
   } catch (const NoCells& why) {
     row.reason = why.what();
-    judged.lacks_cells = true;
+    row.lacks_cells = true;
   } catch (const CannotJudge& why) {
     row.reason = why.what();
   }
   row.direction = direction_of(row);
   if (contradicts_itself(claim, point)) refute(row);
-  return judged;
+  return row;
 }
 
 /// The cells by card that the claim is judged for; the publication's card has the empty name.
@@ -252,26 +238,20 @@ std::map<FiguresKind, Cells> by_kind(std::span<const ConfiguredCell> cells) {
   return kinds;
 }
 
-bool has_figure(const Judged& judged) { return !std::isnan(judged.row.ours.value); }
-
 /// The rows with figures; if no kind of figures and no card has one, a single row with the reason.
 std::vector<ClaimRow> rows_of(const Claim& claim, const ClaimPoint& point,
                               const std::map<FiguresKind, Cells>& kinds) {
-  std::vector<Judged> judged;
-  for (const auto& [kind, of_kind] : kinds) {
-    for (const auto& [card, of_card] : by_card(claim, point, of_kind)) {
-      judged.push_back(judge(claim, point, kind, of_card));
-      judged.back().row.card = card;
-    }
-  }
-  std::vector<ClaimRow> rows;
-  for (const Judged& each : judged)
-    if (has_figure(each)) rows.push_back(each.row);
+  std::vector<ClaimRow> judged, rows;
+  for (const auto& [kind, of_kind] : kinds)
+    for (const auto& [card, of_card] : by_card(claim, point, of_kind))
+      judged.push_back(judge(claim, point, kind, card, of_card));
+  std::ranges::copy_if(judged, std::back_inserter(rows),
+                       [](const ClaimRow& each) { return !std::isnan(each.ours.value); });
   if (!rows.empty()) return rows;
-  if (judged.empty()) judged.push_back(judge(claim, point, {}, {}));
+  if (judged.empty()) judged.push_back(judge(claim, point, {}, "", {}));
   // The reason why existing cells cannot be judged tells more than missing cells of another kind.
-  const auto telling = std::ranges::find(judged, false, &Judged::lacks_cells);
-  ClaimRow row = (telling == judged.end() ? judged.front() : *telling).row;
+  const auto telling = std::ranges::find(judged, false, &ClaimRow::lacks_cells);
+  ClaimRow row = telling == judged.end() ? judged.front() : *telling;
   row.kind.clear();
   row.card.clear();
   return {row};

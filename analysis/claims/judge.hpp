@@ -29,7 +29,8 @@ struct ClaimRow {
   Verdict verdict = Verdict::undecided;
   /// Of a ratio that is claimed to lie above or below 1: whether it does, whatever its size.
   std::optional<Verdict> direction{};
-  std::string reason{};  // set unless reproduced
+  std::string reason{};      // set unless reproduced
+  bool lacks_cells = false;  // no cells match; other rows without a number have cells that do
   Estimate ours{};
   std::string card{};                // the card of its cells, if it is not the publication's
   std::vector<std::string> cells{};  // the keys of those that the number is of
