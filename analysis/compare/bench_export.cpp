@@ -49,10 +49,7 @@ double total_of(const Values& values) { return std::accumulate(values.begin(), v
 
 /// Of the values as a population, as numpy's std().
 double spread_of(const Values& values) {
-  const double center = mean(values);
-  double squares = 0;
-  for (const double value : values) squares += (value - center) * (value - center);
-  return std::sqrt(squares / static_cast<double>(values.size()));
+  return std::sqrt(deviation(values) / static_cast<double>(values.size()));
 }
 
 Json number(const char* unit, double value) { return {{"unit", unit}, {"avg", value}}; }

@@ -5,6 +5,7 @@
 
 #include "analysis/compare/groups.hpp"
 #include "analysis/compare/labels.hpp"
+#include "analysis/text/list.hpp"
 
 namespace analysis {
 namespace {
@@ -16,33 +17,26 @@ BySeed common(BySeed a, const BySeed& b) {
 }
 
 Comparison compare_groups(const RepeatGroup& base, const RepeatGroup& other,
-                          const CompareQuestion& question) {
+                          const CompareQuestion& question, const std::string& over) {
   require_comparable(*base.repeats.front(), *other.repeats.front(), question.by);
   const BySeed bases = by_seed(base.repeats, question.metric),
                values = by_seed(other.repeats, question.metric);
   const Ratio ratio = ratio_of(values, bases);
-  Comparison row;
-  row.at = other.at;
-  row.base = mean_of(ratio.paired ? common(bases, values) : bases).value;
-  row.value = mean_of(ratio.paired ? common(values, bases) : values).value;
-  row.ratio = ratio;
-  return row;
+  return {other.at, mean_of(ratio.paired ? common(bases, values) : bases).value,
+          mean_of(ratio.paired ? common(values, bases) : values).value, ratio, over};
 }
 
-/// Whether both groups agree in every key that counts. A key that the base lacks matches any value.
-bool is_partner(const RepeatGroup& base, const RepeatGroup& other,
-                const std::vector<bool>& counts) {
-  for (std::size_t i = 0; i < counts.size(); ++i) {
-    if (counts[i] && base.at[i] && base.texts[i] != other.texts[i]) return false;
-  }
-  return true;
-}
-
+/// The base that agrees in every key that counts; null: none. A key that the base lacks matches any
+/// value.
 const RepeatGroup* partner_of(const RepeatGroup& other, std::span<const RepeatGroup> bases,
                               const std::vector<bool>& counts) {
-  const auto found = std::ranges::find_if(
-      bases, [&](const RepeatGroup& base) { return is_partner(base, other, counts); });
-  return found == bases.end() ? nullptr : &*found;
+  for (const RepeatGroup& base : bases) {
+    bool agrees = true;
+    for (std::size_t i = 0; i < counts.size(); ++i)
+      agrees = agrees && !(counts[i] && base.at[i] && base.texts[i] != other.texts[i]);
+    if (agrees) return &base;
+  }
+  return nullptr;
 }
 
 ComparisonReport empty_report(std::span<const ConfiguredCell> cells,
@@ -110,9 +104,7 @@ class BaseLabel {
 [[noreturn]] void fail_unknown_base(std::span<const RepeatGroup> groups,
                                     const CompareQuestion& question) {
   std::vector<std::string> known;
-  for (const RepeatGroup& group : groups)
-    if (const std::string each = shown(group.at[0]); std::ranges::find(known, each) == known.end())
-      known.push_back(each);
+  for (const RepeatGroup& group : groups) add_once(known, shown(group.at[0]));
   const std::string found = shown(question.base);
   throw CompareError("no cell with a result has " + question.by.front() + '=' + found +
                      sweep::suggestion(found, known) + "; there are " + sweep::joined(known));
@@ -140,20 +132,19 @@ ComparisonReport compare_within(std::span<const ConfiguredCell> cells,
   for (const std::string& key : question.by) counts.push_back(key != compared && !label.sets(key));
   for (const RepeatGroup& group : groups) {
     if (label.is_of(group)) continue;
-    const RepeatGroup* base = partner_of(group, bases, counts);
-    if (base == nullptr) {
+    if (const RepeatGroup* base = partner_of(group, bases, counts))
+      report.rows.push_back(compare_groups(*base, group, question, label.text()));
+    else
       ++report.without_partner;
-      continue;
-    }
-    report.rows.push_back(compare_groups(*base, group, question));
-    report.rows.back().over = label.text();
   }
   require_rows(report, "no two cells differ in " + compared + " and agree in the rest");
   return report;
 }
 
 std::vector<std::string> axes_to_compare(std::span<const ConfiguredCell> cells) {
-  std::vector<std::string> axes = with_axes({}, cells);
+  std::vector<std::string> axes;
+  for (const ConfiguredCell& cell : cells)
+    for (const auto& [name, value] : cell.record->axes) add_once(axes, name);
   std::ranges::stable_partition(axes, [](const std::string& name) { return name == "policy"; });
   return axes;
 }

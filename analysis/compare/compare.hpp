@@ -52,7 +52,4 @@ std::vector<std::string> axes_to_compare(std::span<const ConfiguredCell> cells);
 /// Numbers are rounded to four digits, except in CSV.
 Grid to_grid(const ComparisonReport& report, GridFormat format);
 
-/// Throws CompareError when two repeats of a cell differ in more than their seed.
-void require_same_config(const ConfiguredCell& a, const ConfiguredCell& b);
-
 }  // namespace analysis

@@ -25,10 +25,6 @@ sweep::Value value_of(const Json& json) {
   return json.get<std::int64_t>();
 }
 
-bool same(const std::optional<sweep::Value>& a, const std::optional<sweep::Value>& b) {
-  return a.has_value() == b.has_value() && (!a || sweep::same_value(*a, *b));
-}
-
 std::optional<sweep::Value> find(const Config& config, const std::string& key) {
   const sweep::Value* found = config.find(key);
   return found == nullptr ? std::nullopt : std::optional(*found);
@@ -90,13 +86,14 @@ Config parse_config(const std::string& canonical_json) {
 
 std::vector<ConfigDifference> config_differences(const Config& a, const Config& b) {
   std::set<std::string> keys;
-  for (const Config* config : {&a, &b}) {
+  for (const Config* config : {&a, &b})
     for (const auto& [key, value] : *config) keys.insert(key);
-  }
   std::vector<ConfigDifference> differences;
   for (const std::string& key : keys) {
-    ConfigDifference difference{key, find(a, key), find(b, key)};
-    if (!same(difference.a, difference.b)) differences.push_back(std::move(difference));
+    const sweep::Value *in_a = a.find(key), *in_b = b.find(key);
+    const bool both = in_a != nullptr && in_b != nullptr;
+    if (!both || !sweep::same_value(*in_a, *in_b))
+      differences.push_back({key, find(a, key), find(b, key)});
   }
   return differences;
 }
@@ -107,11 +104,10 @@ std::string shown(const std::optional<sweep::Value>& value) {
 }
 
 double number_of(const std::optional<sweep::Value>& value) {
-  if (!value) return sweep::kNotObserved;
-  if (const auto* real = std::get_if<double>(&*value)) return *real;
-  if (const auto* integer = std::get_if<std::int64_t>(&*value))
-    return static_cast<double>(*integer);
-  return sweep::kNotObserved;
+  const auto* real = value ? std::get_if<double>(&*value) : nullptr;
+  const auto* whole = value ? std::get_if<std::int64_t>(&*value) : nullptr;
+  if (whole != nullptr) return static_cast<double>(*whole);
+  return real != nullptr ? *real : sweep::kNotObserved;
 }
 
 ConfiguredCell::ConfiguredCell(const sweep::CellRecord& cell)
@@ -170,13 +166,6 @@ const sweep::Figure* ConfiguredCell::find_figure(std::string_view name) const {
 double ConfiguredCell::figure(std::string_view name) const {
   const sweep::Figure* found = find_figure(name);
   return found == nullptr ? sweep::kNotObserved : found->value;
-}
-
-bool is_reference(const ConfiguredCell& cell) {
-  return std::ranges::any_of(cell.config, [](const auto& setting) {
-    const auto* text = std::get_if<std::string>(&setting.second);
-    return text != nullptr && *text == "oracle" && setting.first.text().starts_with("policy.");
-  });
 }
 
 std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::string& name) {

@@ -83,10 +83,6 @@ void derive_figures(ConfiguredCell& cell, sweep::ArchiveReader& reader, int row)
 /// Tokens of a KV block.
 int block_tokens(const ConfiguredCell& cell);
 
-/// Whether the cell's policy is told the future that was recorded: a key of it is "oracle". Such a
-/// cell is a reference, and no policy that could be run.
-bool is_reference(const ConfiguredCell& cell);
-
 /// The name of the figure: `name` itself or `name` + "_mean_s". Throws std::invalid_argument, which
 /// lists similar names, when no cell has it.
 std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::string& name);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/text/list.hpp"
 #include "sweeps/files/text.hpp"
 
 namespace analysis {
@@ -40,6 +41,19 @@ std::size_t best_of(std::span<const std::size_t> family, std::span<const Contend
   return best;
 }
 
+/// Holm's rule, in place: the k-th smallest of m p-values counts m - k + 1 fold, and no less than a
+/// smaller one. NaN stays and does not count.
+void adjust_by_holm(std::vector<double*> p_values) {
+  std::erase_if(p_values, [](const double* p) { return std::isnan(*p); });
+  std::ranges::sort(p_values, {}, [](const double* p) { return *p; });
+  double largest = 0;
+  for (std::size_t i = 0; i < p_values.size(); ++i) {
+    const auto left = static_cast<double>(p_values.size() - i);
+    largest = std::max(largest, std::min(1.0, left * *p_values[i]));
+    *p_values[i] = largest;
+  }
+}
+
 Decision decide_one(std::span<const std::size_t> family, std::span<const Contender> contenders,
                     Direction direction) {
   Decision decision;
@@ -73,44 +87,14 @@ constexpr Word kWords[] = {{Standing::best, "best", "*"},
                            {Standing::tied, "tie", "="},
                            {Standing::undecided, "undecided", "?"}};
 
-/// Of each word of kWords that says how the contender stands somewhere: the amounts of host memory
-/// with which it does, none if it does in all decisions that it is part of.
-template <class Add>
-void for_each_standing(std::span<const Decision> decisions, std::size_t contender, Add add) {
-  const auto taken = std::ranges::count_if(decisions, [&](const Decision& each) {
-    return each.standings[contender] != Standing::absent;
-  });
-  for (const Word& word : kWords) {
-    std::vector<std::string> sizes;
-    for (const Decision& each : decisions)
-      if (each.standings[contender] == word.standing) sizes.push_back(each.dram);
-    if (sizes.empty()) continue;
-    if (std::ssize(sizes) == taken) sizes.clear();
-    add(word, sizes);
-  }
-}
-
 }  // namespace
-
-void adjust_by_holm(std::vector<double*> p_values) {
-  std::erase_if(p_values, [](const double* p) { return std::isnan(*p); });
-  std::ranges::sort(p_values, {}, [](const double* p) { return *p; });
-  double largest = 0;
-  for (std::size_t i = 0; i < p_values.size(); ++i) {
-    const auto left = static_cast<double>(p_values.size() - i);
-    largest = std::max(largest, std::min(1.0, left * *p_values[i]));
-    *p_values[i] = largest;
-  }
-}
 
 std::vector<Decision> decide(std::span<const Contender> contenders, Direction direction) {
   std::vector<Decision> decisions;
   if (direction == Direction::neither) return decisions;
   std::vector<std::string> sizes;
   for (const Contender& each : contenders)
-    if (each.dram != "-" && !each.values.empty() &&
-        std::ranges::find(sizes, each.dram) == sizes.end())
-      sizes.push_back(each.dram);
+    if (each.dram != "-" && !each.values.empty()) add_once(sizes, each.dram);
   if (sizes.empty()) sizes.emplace_back("-");
   for (const std::string& dram : sizes) {
     const std::vector<std::size_t> family = family_of(contenders, dram);
@@ -121,24 +105,25 @@ std::vector<Decision> decide(std::span<const Contender> contenders, Direction di
   return decisions;
 }
 
-std::string standing_text(std::span<const Decision> decisions, std::size_t contender) {
-  std::string text;
-  for_each_standing(decisions, contender,
-                    [&](const Word& word, const std::vector<std::string>& sizes) {
-                      text += (text.empty() ? "" : ", ") + std::string(word.text);
-                      if (!sizes.empty()) text += " with " + sweep::joined(sizes) + " GiB";
-                    });
-  return text;
-}
-
-std::string standing_mark(std::span<const Decision> decisions, std::size_t contender) {
-  std::string mark;
-  for_each_standing(decisions, contender,
-                    [&](const Word& word, const std::vector<std::string>& sizes) {
-                      if (sizes.empty()) mark += word.mark;
-                      for (const std::string& size : sizes) mark += word.mark + size + 'G';
-                    });
-  return mark;
+StandingTexts texts_of(std::span<const Decision> decisions, std::size_t contender) {
+  const auto taken = std::ranges::count_if(decisions, [&](const Decision& each) {
+    return each.standings[contender] != Standing::absent;
+  });
+  StandingTexts texts;
+  for (const Word& word : kWords) {
+    std::vector<std::string> sizes;
+    for (const Decision& each : decisions)
+      if (each.standings[contender] == word.standing) sizes.push_back(each.dram);
+    if (sizes.empty()) continue;
+    texts.text += (texts.text.empty() ? "" : ", ") + std::string(word.text);
+    if (std::ssize(sizes) == taken) {
+      texts.mark += word.mark;
+      continue;
+    }
+    texts.text += " with " + sweep::joined(sizes) + " GiB";
+    for (const std::string& size : sizes) texts.mark += word.mark + size + 'G';
+  }
+  return texts;
 }
 
 }  // namespace analysis

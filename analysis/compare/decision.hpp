@@ -43,18 +43,15 @@ struct Decision {
   std::vector<Standing> standings;  // of each contender
 };
 
-/// Holm's rule, in place: the k-th smallest of m p-values counts m - k + 1 fold, and no less than a
-/// smaller one. NaN stays and does not count.
-void adjust_by_holm(std::vector<double*> p_values);
-
 /// A decision for each amount of host memory, in the order of the contenders, where one of them has
 /// values. None for a figure that is better neither way.
 std::vector<Decision> decide(std::span<const Contender> contenders, Direction direction);
 
 /// "best", "tie", "undecided"; with several amounts of host memory where: "best with 16 GiB". Empty
-/// for one behind everywhere.
-std::string standing_text(std::span<const Decision> decisions, std::size_t contender);
-/// The same in a few characters: "*", "=", "?", "*16G".
-std::string standing_mark(std::span<const Decision> decisions, std::size_t contender);
+/// for one behind everywhere. The mark says the same in a few characters: "*", "=", "?", "*16G".
+struct StandingTexts {
+  std::string text, mark;
+};
+StandingTexts texts_of(std::span<const Decision> decisions, std::size_t contender);
 
 }  // namespace analysis

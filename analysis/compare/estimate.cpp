@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <numeric>
 #include <vector>
 
 #include "analysis/text/text_table.hpp"
@@ -12,14 +11,6 @@ namespace analysis {
 namespace {
 
 using Values = std::vector<double>;
-
-/// The sum of squared deviations from the mean.
-double deviation(const Values& values) {
-  const double center = mean(values);
-  return std::accumulate(values.begin(), values.end(), 0.0, [&](double sum, double value) {
-    return sum + (value - center) * (value - center);
-  });
-}
 
 /// The standard error of the mean.
 double error_of(const Values& values) {

@@ -108,22 +108,9 @@ void require_comparable(const ConfiguredCell& a, const ConfiguredCell& b,
   if (const auto difference = first_incomparable(a, b, named)) refuse(a, b, *difference);
 }
 
-void require_same_config(const ConfiguredCell& a, const ConfiguredCell& b) {
-  require_comparable(a, b, {});
-}
-
 std::string key_text(const std::optional<sweep::Value>& value) {
   if (!value) return "";
   return sweep::canonical_json(std::map<std::string, sweep::Value>{{"", *value}});
-}
-
-std::vector<std::string> with_axes(std::vector<std::string> keys,
-                                   std::span<const ConfiguredCell> cells) {
-  for (const ConfiguredCell& cell : cells) {
-    for (const auto& [name, value] : cell.record->axes)
-      if (std::ranges::find(keys, name) == keys.end()) keys.push_back(name);
-  }
-  return keys;
 }
 
 std::vector<RepeatGroup> groups_by(std::span<const ConfiguredCell> cells,
@@ -142,7 +129,7 @@ std::vector<RepeatGroup> groups_by(std::span<const ConfiguredCell> cells,
     const auto [place, is_new] = position.emplace(text, groups.size());
     if (is_new) groups.push_back(std::move(found));
     RepeatGroup& group = groups[place->second];
-    if (!group.repeats.empty()) require_same_config(*group.repeats.front(), cell);
+    if (!group.repeats.empty()) require_comparable(*group.repeats.front(), cell, {});
     group.repeats.push_back(&cell);
   }
   return groups;

@@ -7,18 +7,12 @@
 
 namespace analysis {
 
-using KeyValues = std::vector<std::optional<sweep::Value>>;
-
 /// Cells with results that differ only in their repeat.
 struct RepeatGroup {
-  KeyValues at;                    // value of each grouping key
-  std::vector<std::string> texts;  // key_text of each
+  std::vector<std::optional<sweep::Value>> at;  // of each grouping key
+  std::vector<std::string> texts;               // key_text of each
   std::vector<const ConfiguredCell*> repeats;
 };
-
-/// The keys and, behind them, the axes of the cells that are not among them.
-std::vector<std::string> with_axes(std::vector<std::string> keys,
-                                   std::span<const ConfiguredCell> cells);
 
 /// Groups in plan order. Throws CompareError when cells of a group differ in more than their seed.
 std::vector<RepeatGroup> groups_by(std::span<const ConfiguredCell> cells,

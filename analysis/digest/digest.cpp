@@ -58,8 +58,6 @@ std::vector<TurnSums> by_turn(const sweep::Table& turns) {
 
 /// Adds the sums of each part over the turns of finished jobs; the rest of the time is "other".
 void add_parts(JobDigest& digest, const sweep::Table& jobs, const sweep::Table& turns) {
-  constexpr std::array kColumns = {"queue_s",   "load_stall_s", "recompute_s",
-                                   "prefill_s", "decode_s",     "gap_s"};
   const Values number = numbers_of(jobs, "job"), jct = numbers_of(jobs, "jct_wall_s"),
                job = numbers_of(turns, "job");
   std::unordered_map<int, bool> finished;
@@ -70,8 +68,8 @@ void add_parts(JobDigest& digest, const sweep::Table& jobs, const sweep::Table& 
     digest.jct_s.push_back(jct[i]);
     all += jct[i];
   }
-  for (std::size_t part = 0; part < kColumns.size(); ++part) {
-    const Values seconds = numbers_of(turns, kColumns[part]);
+  for (std::size_t part = 0; part + 1 < kJctParts.size(); ++part) {
+    const Values seconds = numbers_of(turns, kJctParts[part].column);
     for (std::size_t i = 0; i < seconds.size(); ++i) {
       if (std::isnan(seconds[i]) || !finished.contains(static_cast<int>(job[i]))) continue;
       digest.part_s[part] += seconds[i];

@@ -84,9 +84,17 @@ struct TurnSums {
   double gpu_tok = 0, host_tok = 0, again_tok = 0, new_tok = 0;  // prompt tokens by source
 };
 
-/// The parts of a job's time, in the order they are shown.
-inline constexpr std::array<std::string_view, 7> kJctParts = {
-    "queue", "load stall", "recompute", "prefill", "decode", "gap", "other"};
+/// The parts of a job's time, in the order they are shown; the last one is what no column explains.
+struct JctPart {
+  const char *name, *column, *color;
+};
+inline constexpr std::array<JctPart, 7> kJctParts = {{{"queue", "queue_s", "queue"},
+                                                      {"load stall", "load_stall_s", "load"},
+                                                      {"recompute", "recompute_s", "again"},
+                                                      {"prefill", "prefill_s", "prefill"},
+                                                      {"decode", "decode_s", "decode"},
+                                                      {"gap", "gap_s", "tool"},
+                                                      {"other", "", "other"}}};
 
 struct JobDigest {
   std::vector<TurnSums> by_turn;  // by index, from 0

@@ -19,19 +19,20 @@ struct GapTimeline {
   std::vector<std::pair<double, double>> pinned;                   // (from, to)
 };
 
+/// A gap behind a turn, from 0; turn is -1 when no job has two turns.
+struct ChosenGap {
+  int job = 0, turn = -1;
+  std::string id;  // of the job
+};
+
 /// The same gap of the same job under several policies.
 struct ComparedGap {
-  std::string jps, job;
-  int turn = 0;  // the turn before the gap, from 0
+  std::string jps;
+  ChosenGap gap;
   std::vector<GapTimeline> timelines;
 };
 
-/// The gap of a cell to show: the middle gap of the middle job. turn is -1 when no job has two
-/// turns.
-struct ChosenGap {
-  int job = 0, turn = -1;
-  std::string id;
-};
+/// The gap of a cell to show: the middle gap of the middle job.
 ChosenGap choose_gap(const sweep::Table& jobs, const sweep::Table& turns);
 
 /// Follows a job's KV by the events of its cell. The hits of the next turn are recorded. In

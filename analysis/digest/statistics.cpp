@@ -2,20 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numbers>
 #include <numeric>
 
 namespace analysis {
-namespace {
-
-constexpr double kUndefined = std::numeric_limits<double>::quiet_NaN();
-
-bool has_nan(std::span<const double> values) {
-  return std::ranges::any_of(values, [](double value) { return std::isnan(value); });
-}
-
-}  // namespace
 
 std::vector<double> observed(std::span<const double> values) {
   std::vector<double> kept;
@@ -27,8 +17,16 @@ double mean(std::span<const double> values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
+double deviation(std::span<const double> values) {
+  const double center = mean(values);
+  return std::accumulate(values.begin(), values.end(), 0.0, [&](double sum, double value) {
+    return sum + (value - center) * (value - center);
+  });
+}
+
 double percentile(std::span<const double> values, double percent) {
-  if (values.empty() || !(percent >= 0 && percent <= 100) || has_nan(values)) return kUndefined;
+  const bool has_nan = std::ranges::any_of(values, [](double value) { return std::isnan(value); });
+  if (values.empty() || !(percent >= 0 && percent <= 100) || has_nan) return std::nan("");
   std::vector<double> sorted(values.begin(), values.end());
   std::ranges::sort(sorted);
   const double position = percent / 100 * static_cast<double>(sorted.size() - 1);

@@ -18,6 +18,9 @@ std::vector<double> observed(std::span<const double> values);
 
 double mean(std::span<const double> values);
 
+/// The sum of squared deviations from the mean.
+double deviation(std::span<const double> values);
+
 /// Linear interpolation between order statistics, numpy's default; percent in [0, 100].
 double percentile(std::span<const double> values, double percent);
 

@@ -1,9 +1,9 @@
 #pragma once
-#include <algorithm>
 #include <string>
 #include <vector>
 
 #include "analysis/compare/config.hpp"
+#include "analysis/text/list.hpp"
 
 namespace analysis {
 
@@ -15,6 +15,7 @@ struct Place {
   std::string telling{};            // of the settings those that tell it from other places
   /// "h100-80gb, workload.gap_s=1"
   std::string name() const { return gpu + (telling.empty() ? "" : ", " + telling); }
+  std::string whole_name() const { return gpu + (settings.empty() ? "" : ", " + settings); }
   friend bool operator==(const Place&, const Place&) = default;
 };
 
@@ -22,8 +23,7 @@ struct Place {
 template <class Items>
 std::vector<std::string> kinds_of(const Items& items) {
   std::vector<std::string> kinds;
-  for (const auto& item : items)
-    if (std::ranges::find(kinds, item.place.kind) == kinds.end()) kinds.push_back(item.place.kind);
+  for (const auto& item : items) add_once(kinds, item.place.kind);
   return kinds;
 }
 

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 #include <ostream>
+#include <utility>
 
 #include "analysis/ranking/sentences.hpp"
 #include "analysis/text/escape.hpp"
@@ -31,13 +32,9 @@ std::string value_text(const Rated& entry, std::size_t width) {
   return text + entry.mark + std::string(width - entry.mark.size(), ' ');
 }
 
-std::size_t fcfs_column(const PolicyTable& table) {
-  return static_cast<std::size_t>(std::ranges::find(table.variants, "fcfs") -
-                                  table.variants.begin());
-}
-
 bool has_ratio(const Rated& entry) { return !std::isnan(entry.over_fcfs.value); }
 bool has_bound(const Rated& entry) { return !std::isnan(entry.bound); }
+bool is_bound_reference(const Rated& entry) { return entry.reference && has_bound(entry); }
 
 /// Those of all rows.
 std::vector<Rated> entries_of(std::span<const PolicyTable> tables) {
@@ -63,8 +60,6 @@ void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, st
     grid.rows.push_back(std::move(texts));
   };
   add("mean", [&](const Rated& entry) { return value_text(entry, width); });
-  const std::size_t column = fcfs_column(table);
-  const Rated* fcfs = column < row.entries.size() ? &row.entries[column] : nullptr;
   if (std::ranges::any_of(row.entries, has_ratio))
     add("/ fcfs", [](const Rated& entry) { return two_decimals(entry.over_fcfs.value); });
   for (std::size_t i = 0; i < kTailFigures.size(); ++i)
@@ -80,9 +75,12 @@ void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, st
   }
   if (table.sources.empty()) return;
   add("published", [](const Rated& entry) { return published_text(entry.published); });
-  if (fcfs == nullptr || std::isnan(fcfs->published)) return;
-  add("  / fcfs",
-      [&](const Rated& entry) { return two_decimals(entry.published / fcfs->published); });
+  const auto column = std::ranges::find(table.variants, "fcfs") - table.variants.begin();
+  const double fcfs = std::cmp_less(column, row.entries.size())
+                          ? row.entries[static_cast<std::size_t>(column)].published
+                          : sweep::kNotObserved;
+  if (std::isnan(fcfs)) return;
+  add("  / fcfs", [&](const Rated& entry) { return two_decimals(entry.published / fcfs); });
 }
 
 /// Of the widest mark of a table.
@@ -100,18 +98,10 @@ std::string heading_of(const PolicyTable& table, std::size_t variant) {
   return name;
 }
 
-bool has_references(std::span<const PolicyTable> tables) {
-  return std::ranges::any_of(tables, [](const PolicyTable& table) {
-    for (std::size_t i = 0; i < table.variants.size(); ++i)
-      if (heading_of(table, i) != table.variants[i]) return true;
-    return false;
-  });
-}
-
 void print_one(const PolicyTable& table, std::ostream& out) {
-  const std::string heading =
-      table.place.gpu + (table.place.settings.empty() ? "" : ", " + table.place.settings) + ": " +
-      table.figure + (table.unit.empty() ? "" : " [" + table.unit + ']') + ", " + table.place.kind;
+  const std::string heading = table.place.whole_name() + ": " + table.figure +
+                              (table.unit.empty() ? "" : " [" + table.unit + ']') + ", " +
+                              table.place.kind;
   out << terminal_text(heading) << "\n\n";
   print_text(grid_of(table), out);
   for (const auto* notes : {&table.sources, &table.remarks}) {
@@ -171,7 +161,7 @@ void print_legend(std::span<const PolicyTable> tables, std::ostream& out) {
   if (std::ranges::any_of(entries, has_bound))
     out << "/ bound: the policy's regret is at most this (certified); / best: it is at least this, "
            "since the best policy here need not be optimal\n";
-  if (has_references(tables))
+  if (std::ranges::any_of(entries, is_bound_reference))
     out << "(reference): knows the future; / best is over the best of the others, below 1 where a "
            "reference is faster\n";
   if (most < kFewestRepeats) {
@@ -182,10 +172,16 @@ void print_legend(std::span<const PolicyTable> tables, std::ostream& out) {
   }
 }
 
-PolicyTable make_table(const std::vector<const RateRow*>& rows, const std::string& figure,
+struct RowsOfPlace {
+  Place place;
+  std::vector<const RateRow*> rows;
+};
+
+PolicyTable make_table(const RowsOfPlace& of, const std::string& figure,
                        std::span<const Published> published, const CellBounds& bounds) {
+  const auto& [place, rows] = of;
   PolicyTable table;
-  table.place = rows.front()->place;
+  table.place = place;
   table.figure = figure;
   for (const RateRow* row : rows)
     for (const PolicyCells& policy : row->policies) add_once(table.variants, policy.variant);
@@ -235,13 +231,9 @@ void print_policy_tables(std::span<const PolicyTable> tables, GridFormat format,
 std::vector<PolicyTable> policy_tables(std::span<const RateRow> rows, const std::string& figure,
                                        std::span<const Published> published,
                                        const CellBounds& bounds) {
-  std::vector<std::vector<const RateRow*>> places;
-  for (const RateRow& row : rows) {
-    auto own = std::ranges::find(places, row.place,
-                                 [](const auto& known) { return known.front()->place; });
-    if (own == places.end()) own = places.emplace(places.end());
-    own->push_back(&row);
-  }
+  std::vector<RowsOfPlace> places;
+  for (const RateRow& row : rows)
+    item_with(places, &RowsOfPlace::place, row.place).rows.push_back(&row);
   std::vector<PolicyTable> tables;
   for (const auto& own : places) tables.push_back(make_table(own, figure, published, bounds));
   return tables;

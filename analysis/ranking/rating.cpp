@@ -14,6 +14,14 @@ std::string unit_of(const ConfiguredCell& cell, const std::string& name) {
   return found == nullptr ? "" : found->unit.text();
 }
 
+/// Whether the cell's policy is told the future that was recorded: a key of it is "oracle".
+bool is_reference(const ConfiguredCell& cell) {
+  return std::ranges::any_of(cell.config, [](const auto& setting) {
+    const auto* text = std::get_if<std::string>(&setting.second);
+    return text != nullptr && *text == "oracle" && setting.first.text().starts_with("policy.");
+  });
+}
+
 double mean_bound(const PolicyCells& policy, const CellBounds& bounds) {
   double sum = 0;
   for (const ConfiguredCell* cell : policy.repeats) {
@@ -50,13 +58,14 @@ std::vector<Rated> rate(const RateRow& row, const std::string& figure,
     rated[i].mean = mean_of(contenders[i].values);
     if (fcfs != nullptr)
       rated[i].over_fcfs = ratio_of(contenders[i].values, by_seed(fcfs->repeats, figure));
-    rated[i].standing = standing_text(decisions, i);
-    rated[i].mark = standing_mark(decisions, i);
+    const auto [text, mark] = texts_of(decisions, i);
+    rated[i].standing = text;
+    rated[i].mark = mark;
     for (const Published& each : published) {
       const double value = each.value(cell, figure);
       if (std::isnan(value)) continue;
       rated[i].published = value;
-      if (std::ranges::find(sources, each.source) == sources.end()) sources.push_back(each.source);
+      add_once(sources, each.source);
     }
   }
   if (figure == kAnswerFigure && !bounds.empty()) add_bounds(row, bounds, rated);

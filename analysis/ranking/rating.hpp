@@ -17,9 +17,9 @@ struct Rated {
   std::string unit;
   Estimate mean;
   Ratio over_fcfs;             // without values where there is no RateRow::fcfs()
-  std::string standing, mark;  // standing_text(), standing_mark()
+  std::string standing, mark;  // StandingTexts
   double published = sweep::kNotObserved;
-  bool reference = false;  // is_reference()
+  bool reference = false;  // is told the future that was recorded: no policy that could be run
   // Of kAnswerFigure, where bounds are given.
   double bound = sweep::kNotObserved;  // mean over the repeats
   double best = sweep::kNotObserved;   // the least mean of the row without references

@@ -41,8 +41,4 @@ std::string from_to(const std::string& least, const std::string& most) {
   return least == most ? least : least + " to " + most;
 }
 
-void add_once(std::vector<std::string>& texts, const std::string& text) {
-  if (std::ranges::find(texts, text) == texts.end()) texts.push_back(text);
-}
-
 }  // namespace analysis

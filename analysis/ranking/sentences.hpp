@@ -21,7 +21,4 @@ std::string ratios_text(std::span<const Ratio> ratios, const std::string& unit);
 /// "36 to 40", or "36" if the least and the most have the same text.
 std::string from_to(const std::string& least, const std::string& most);
 
-/// Leaves it out where it is there already.
-void add_once(std::vector<std::string>& texts, const std::string& text);
-
 }  // namespace analysis

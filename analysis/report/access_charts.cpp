@@ -1,4 +1,4 @@
-#include "analysis/report/access_charts.hpp"
+#include "analysis/report/charts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -115,7 +115,7 @@ void add_accesses(Chart& chart, const AccessDigest& digest, double stopped_step)
   for (const bool values : {false, true}) {
     ChartPanel& panel = chart.panels.emplace_back();
     panel.name = values ? "V" : "K";
-    panel.x = {.name = "time [us], pauses cut", .names = {}, .from = 0, .to = end};
+    panel.x = {.name = "time [us], pauses cut", .from = 0, .to = end};
     panel.y = {.name = "block", .names = names};
     for (std::size_t number = 0; const int job : jobs) {
       for (const bool writes : {false, true}) {

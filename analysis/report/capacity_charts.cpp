@@ -7,6 +7,7 @@
 
 #include "analysis/capacity/rows.hpp"
 #include "analysis/compare/config.hpp"
+#include "analysis/text/list.hpp"
 
 namespace analysis {
 namespace {
@@ -44,9 +45,7 @@ Chart start(const std::string& kind, const CapacityRules& rules, const std::stri
 
 std::vector<std::string> unique(const auto& items, auto text_of) {
   std::vector<std::string> texts;
-  for (const auto& each : items)
-    if (const std::string text = text_of(each); std::ranges::find(texts, text) == texts.end())
-      texts.push_back(text);
+  for (const auto& each : items) add_once(texts, text_of(each));
   return texts;
 }
 
@@ -92,7 +91,7 @@ Chart capacity_chart(const CapacityRules& rules, const Slo& slo, const std::stri
   ChartPanel& panel = chart.panel();
   panel.flat = true;
   panel.x.name = "policy and host memory";
-  panel.y = {.name = rules.unit() + " per GPU", .names = {}, .from = 0};
+  panel.y = {.name = rules.unit() + " per GPU", .from = 0};
   for (const Capacity* each : rows) {
     panel.x.names.push_back(row_of(*each->place));
     panel.x.beside.push_back(outcome(rules, *each));
@@ -215,7 +214,7 @@ Chart front_chart(const CapacityRules& rules, const Yield& yield, const std::str
                   const CapacityPlaces& places, const std::string& kind) {
   Chart chart = start(kind, rules, of, yield.figure, yield.title);
   ChartPanel& panel = chart.panel();
-  panel.x = {.name = "P90 interactivity [tokens/s that 9 of 10 users see]", .names = {}, .log = 2};
+  panel.x = {.name = "P90 interactivity [tokens/s that 9 of 10 users see]", .log = 2};
   panel.y.name = yield.y;
   const auto drams = unique(places, [](const auto* each) { return dram_of(*each); });
   const auto gpus = unique(places, [](const auto* each) { return each->gpu; });

@@ -4,6 +4,7 @@
 #include <charconv>
 #include <cmath>
 
+#include "analysis/text/list.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
@@ -123,8 +124,7 @@ Json json_of(const Chart& chart) {
 }
 
 Places::Places(std::vector<std::string> all, bool as_names) {
-  for (std::string& text : all)
-    if (std::ranges::find(texts, text) == texts.end()) texts.push_back(std::move(text));
+  for (const std::string& text : all) add_once(texts, text);
   const bool numbers = !texts.empty() && std::ranges::all_of(texts, [](const std::string& text) {
     return std::isfinite(quantity(text));
   });

@@ -16,8 +16,8 @@ namespace analysis {
 inline constexpr double kAnywhere = std::numeric_limits<double>::quiet_NaN();
 
 struct ChartAxis {
-  std::string name;                   // "step duration [ms]"
-  std::vector<std::string> names;     // of the places 0, 1, ...; empty: a quantity
+  std::string name{};                 // "step duration [ms]"
+  std::vector<std::string> names{};   // of the places 0, 1, ...; empty: a quantity
   std::vector<std::string> beside{};  // what stands at their other ends, of a flat panel
   int log = 0;                        // base of a logarithmic axis
   double from = kAnywhere, to = kAnywhere;

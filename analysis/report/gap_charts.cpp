@@ -66,7 +66,7 @@ void add_gap_charts(std::vector<Chart>& charts, const ReportPanel& panel) {
     Chart chart =
         start_chart(panel, "one-gap", "One gap: a job's KV while its tool runs", {{"rate", rate}});
     const auto found = std::ranges::find(panel.gaps, rate, &ComparedGap::jps);
-    if (found == panel.gaps.end()) {
+    if (found == panel.gaps.end() || found->timelines.empty()) {
       chart.nothing = "No job of this cell has two turns.";
       charts.push_back(std::move(chart));
       continue;
@@ -79,7 +79,7 @@ void add_gap_charts(std::vector<Chart>& charts, const ReportPanel& panel) {
     for (const GapTimeline& gap : found->timelines) {
       ChartPanel& drawn = chart.panels.emplace_back();
       drawn.name = gap.variant + ": " + found_text(gap);
-      drawn.x = {.name = "time since the turn ended [s]", .names = {}, .from = 0, .to = until};
+      drawn.x = {.name = "time since the turn ended [s]", .from = 0, .to = until};
       drawn.y.name = "tokens";
       add_level(drawn, gap, colored("KV on the GPU", "vram", Draw::steps), gap.gpu);
       ChartSeries host = colored("KV in host memory", "dram", Draw::steps);
@@ -87,9 +87,9 @@ void add_gap_charts(std::vector<Chart>& charts, const ReportPanel& panel) {
       add_level(drawn, gap, std::move(host), gap.host);
       add_stages(drawn, gap, most);
     }
-    chart.note = "KV of job " + found->job + " between its turns " +
-                 std::to_string(found->turn + 1) + " and " + std::to_string(found->turn + 2) +
-                 " at " + rate_text(rate) +
+    chart.note = "KV of job " + found->gap.id + " between its turns " +
+                 std::to_string(found->gap.turn + 1) + " and " +
+                 std::to_string(found->gap.turn + 2) + " at " + rate_text(rate) +
                  ", in tokens, from the recorded events; what the next turn found is recorded too. "
                  "Below it what the job does, above it how long it was pinned. " +
                  panel.place.kind + ", the first repeat.";

@@ -5,9 +5,22 @@
 
 #include "analysis/ranking/coverage.hpp"
 #include "analysis/report/panel_charts.hpp"
+#include "analysis/report/tables.hpp"
+#include "analysis/text/json.hpp"
 
 namespace analysis {
 namespace {
+
+Json list_of(const auto& items) {
+  Json list = Json::array();
+  for (const auto& item : items) list.push_back(json_of(item));
+  return list;
+}
+
+Json json_of(const Interval& interval) {
+  if (std::isnan(interval.low)) return nullptr;
+  return Json::array({interval.low, interval.high});
+}
 
 /// The runs of an archive, each as pairs of a key and a text.
 Json provenance_of(const sweep::Table& table) {
@@ -86,11 +99,6 @@ Json json_of(const ReportTable& table) {
   return {{"part", table.part},   {"heading", table.heading}, {"kind", table.kind},
           {"columns", columns},   {"numbers", numbers},       {"rows", table.grid.rows},
           {"notes", table.notes}, {"sources", table.sources}};
-}
-
-Json json_of(const Interval& interval) {
-  if (std::isnan(interval.low)) return nullptr;
-  return Json::array({interval.low, interval.high});
 }
 
 Json json_of(const ReportGroup& group) {

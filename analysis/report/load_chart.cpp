@@ -63,7 +63,7 @@ Chart load_chart(const ReportPanel& panel) {
   for (const auto& [figure, name] : kFigures) {
     ChartPanel& drawn = chart.panels.emplace_back();
     drawn.name = std::string(name).substr(0, std::string(name).find(' '));
-    drawn.x = {.name = "arrival rate", .names = {}};
+    drawn.x = {.name = "arrival rate"};
     for (const std::string& rate : panel.rates) drawn.x.names.push_back(rate_text(rate));
     drawn.y.name = name;
     for (const std::string& variant : panel.variants)

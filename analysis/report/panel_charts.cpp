@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <span>
 
 #include "analysis/text/text_table.hpp"
 
@@ -11,6 +12,7 @@ namespace {
 using Draw = ChartSeries::Draw;
 using Values = std::vector<double>;
 
+constexpr const char* kAllRates = "all";
 constexpr double kFloor = 0.5;  // below one step, where bins of a log histogram are empty
 
 /// The cells of a policy at a rate, or at all rates together, as the published panels have them.
@@ -21,32 +23,49 @@ struct Pool {
   JobDigest jobs;
 };
 
-std::vector<Pool> pools_of(const ReportPanel& panel, const std::string& rate) {
-  std::vector<Pool> pools;
-  for (const std::string& variant : panel.variants) {
-    Pool pool{variant, 0, {}, {}};
-    for (const ReportGroup& group : panel.groups) {
-      if (group.variant != variant || (rate != kAllRates && group.jps != rate)) continue;
-      pool.repeats = std::max(pool.repeats, group.repeats.size());
-      pool.steps.add(group.steps);
-      pool.jobs.add(group.jobs);
+/// What the charts of one rate are of.
+struct AtRate {
+  AtRate(const ReportPanel& of, std::string at) : panel(of), rate(std::move(at)) {
+    for (const std::string& variant : panel.variants) {
+      Pool pool{variant, 0, {}, {}};
+      for (const ReportGroup& group : panel.groups) {
+        if (group.variant != variant || (rate != kAllRates && group.jps != rate)) continue;
+        pool.repeats = std::max(pool.repeats, group.repeats.size());
+        pool.steps.add(group.steps);
+        pool.jobs.add(group.jobs);
+      }
+      if (pool.repeats > 0) pools.push_back(std::move(pool));
     }
-    if (pool.repeats > 0) pools.push_back(std::move(pool));
   }
-  return pools;
-}
 
-/// "MODELLED (sim, published), 10 jobs/s, 3 repeats"
-std::string about(const ReportPanel& panel, const std::string& rate,
-                  const std::vector<Pool>& pools) {
-  std::size_t least = pools.empty() ? 0 : pools.front().repeats, most = least;
-  for (const Pool& pool : pools) {
-    least = std::min(least, pool.repeats);
-    most = std::max(most, pool.repeats);
+  Chart start(const char* id, const char* title, std::map<std::string, std::string> at = {}) const {
+    at["rate"] = rate;
+    return start_chart(panel, id, title, std::move(at));
   }
-  return panel.place.kind + ", " + rate_text(rate) + ", " +
-         (least == most ? "" : std::to_string(least) + " to ") + repeats_text(most);
-}
+  /// "MODELLED (sim, published), 10 jobs/s, 3 repeats."
+  std::string about(std::span<const Pool> some) const {
+    std::size_t least = some.empty() ? 0 : some.front().repeats, most = least;
+    for (const Pool& pool : some) {
+      least = std::min(least, pool.repeats);
+      most = std::max(most, pool.repeats);
+    }
+    return panel.place.kind + ", " + rate_text(rate) + ", " +
+           (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most) +
+           (most == 1 ? " repeat." : " repeats.");
+  }
+  /// Draws a series of each policy, which `fill` completes.
+  void draw(ChartPanel& drawn, auto fill) const {
+    for (const Pool& pool : pools) {
+      ChartSeries series = series_of_policy(pool.variant, pool.repeats);
+      fill(series, pool);
+      drawn.series.push_back(std::move(series));
+    }
+  }
+
+  const ReportPanel& panel;
+  std::string rate;
+  std::vector<Pool> pools;
+};
 
 /// Puts up with a chart without series, and says why it has none.
 void finish(std::vector<Chart>& charts, Chart chart, const char* nothing) {
@@ -66,24 +85,20 @@ constexpr const char* kNoJobs = "No finished job here.";
 constexpr const char* kNoSteps = "No steps here: the cells are stored without them.";
 
 /// Where the time of a job goes.
-Chart parts_chart(const ReportPanel& panel, const std::string& rate,
-                  const std::vector<Pool>& pools) {
-  constexpr const char* kColors[] = {"queue",  "load", "again", "prefill",
-                                     "decode", "tool", "other"};
-  Chart chart = start_chart(panel, "why", "Why a policy wins: where the time of a job goes",
-                            {{"rate", rate}});
+Chart parts_chart(const AtRate& of) {
+  Chart chart = of.start("why", "Why a policy wins: where the time of a job goes");
   ChartPanel& drawn = chart.panel();
   drawn.flat = drawn.downward = drawn.x.of_policies = true;
   drawn.x.name = "policy";
   drawn.y.name = "mean time of a job [s]";
   std::vector<const Pool*> shown;
-  for (const Pool& pool : pools) {
+  for (const Pool& pool : of.pools) {
     if (pool.jobs.jct_s.empty()) continue;
     shown.push_back(&pool);
     drawn.x.names.push_back(pool.variant);
   }
   for (std::size_t part = 0; part < kJctParts.size(); ++part) {
-    ChartSeries series = colored(std::string(kJctParts[part]), kColors[part], Draw::stack);
+    ChartSeries series = colored(kJctParts[part].name, kJctParts[part].color, Draw::stack);
     for (std::size_t i = 0; i < shown.size(); ++i) {
       series.add(static_cast<double>(i),
                  shown[i]->jobs.part_s[part] / static_cast<double>(shown[i]->jobs.jct_s.size()));
@@ -92,8 +107,8 @@ Chart parts_chart(const ReportPanel& panel, const std::string& rate,
     if (std::ranges::any_of(series.y, [](double y) { return y > 1e-3; }))
       drawn.series.push_back(std::move(series));
   }
-  chart.note = "Mean job completion time by what it was spent on. Gap: a tool runs. " +
-               about(panel, rate, pools) + '.';
+  chart.note =
+      "Mean job completion time by what it was spent on. Gap: a tool runs. " + of.about(of.pools);
   return chart;
 }
 
@@ -115,24 +130,22 @@ const char* tokens_text(bool largest) {
   return largest ? "tokens of the largest request" : "tokens of the step";
 }
 
-std::map<std::string, std::string> at_tokens(const std::string& rate, bool largest) {
-  return {{"rate", rate}, {"x", largest ? "largest" : "total"}};
+const StepSizes& sizes_of(const Pool& pool, bool largest) {
+  return largest ? pool.steps.largest : pool.steps.total;
 }
 
-Chart tokens_chart(const ReportPanel& panel, const std::string& rate,
-                   const std::vector<Pool>& pools, bool largest) {
-  Chart chart = start_chart(panel, "tokens", "Forward tokens per step", at_tokens(rate, largest));
+Chart tokens_chart(const AtRate& of, bool largest) {
+  Chart chart =
+      of.start("tokens", "Forward tokens per step", {{"x", largest ? "largest" : "total"}});
   ChartPanel& drawn = chart.panel();
-  drawn.x = {.name = tokens_text(largest), .names = {}, .log = 10, .from = kFloor};
-  drawn.y = {.name = "number of steps", .names = {}, .log = 10, .from = kFloor};
-  for (const Pool& pool : pools) {
-    ChartSeries series = series_of_policy(pool.variant, pool.repeats);
+  drawn.x = {.name = tokens_text(largest), .log = 10, .from = kFloor};
+  drawn.y = {.name = "number of steps", .log = 10, .from = kFloor};
+  of.draw(drawn, [&](ChartSeries& series, const Pool& pool) {
     series.draw = Draw::steps;
-    add_outline(series, (largest ? pool.steps.largest : pool.steps.total).histogram);
-    drawn.series.push_back(std::move(series));
-  }
-  chart.note = "Steps by size, in quarter octaves, both axes logarithmic; 0.5: none. " +
-               about(panel, rate, pools) + '.';
+    add_outline(series, sizes_of(pool, largest).histogram);
+  });
+  chart.note =
+      "Steps by size, in quarter octaves, both axes logarithmic; 0.5: none. " + of.about(of.pools);
   return chart;
 }
 
@@ -155,18 +168,17 @@ void add_fit(ChartPanel& drawn, const Pool& pool, const LeastSquares& line, doub
   drawn.series.push_back(std::move(series));
 }
 
-Chart step_time_chart(const ReportPanel& panel, const std::string& rate,
-                      const std::vector<Pool>& pools, bool largest) {
-  Chart chart = start_chart(panel, "step-time", "Step time over tokens", at_tokens(rate, largest));
+Chart step_time_chart(const AtRate& of, bool largest) {
+  Chart chart =
+      of.start("step-time", "Step time over tokens", {{"x", largest ? "largest" : "total"}});
   ChartPanel& drawn = chart.panel();
   drawn.x.name = tokens_text(largest);
   drawn.y.name = "step duration [ms]";
   double end = 1;
   LeastSquares all(1);
-  for (const Pool& pool : pools) {
-    const StepSizes& sizes = largest ? pool.steps.largest : pool.steps.total;
+  of.draw(drawn, [&](ChartSeries& series, const Pool& pool) {
+    const StepSizes& sizes = sizes_of(pool, largest);
     all.add(sizes.line);
-    ChartSeries series = series_of_policy(pool.variant, pool.repeats);
     series.draw = Draw::dots;
     Values steps;
     for (const ThinnedPoints::Point& point : sizes.points.points()) {
@@ -175,29 +187,23 @@ Chart step_time_chart(const ReportPanel& panel, const std::string& rate,
       end = std::max(end, point.x);
     }
     series.more.push_back({"steps", std::move(steps)});
-    drawn.series.push_back(std::move(series));
-  }
+  });
   drawn.x.to = end;
-  for (const Pool& pool : pools)
-    add_fit(drawn, pool, (largest ? pool.steps.largest : pool.steps.total).line, end);
+  for (const Pool& pool : of.pools) add_fit(drawn, pool, sizes_of(pool, largest).line, end);
   chart.note = "All policies: " + fit_text(all) +
                ". Dashed: least squares of each policy, over all steps; a dot is one step of each "
                "twelfth of an octave in both directions, larger where it stands for more. " +
-               about(panel, rate, pools) + '.';
+               of.about(of.pools);
   return chart;
 }
 
-Chart turns_chart(const ReportPanel& panel, const std::string& rate, const std::vector<Pool>& pools,
-                  bool add_up) {
-  Chart chart = start_chart(panel, "turns", "Turn duration by turn",
-                            {{"rate", rate}, {"turns", add_up ? "sum" : "each"}});
+Chart turns_chart(const AtRate& of, bool add_up) {
+  Chart chart = of.start("turns", "Turn duration by turn", {{"turns", add_up ? "sum" : "each"}});
   ChartPanel& drawn = chart.panel();
-  drawn.x = {.name = "turn", .names = {}, .from = 1};
+  drawn.x = {.name = "turn", .from = 1};
   drawn.y = {.name = add_up ? "duration of the turns so far [s]" : "mean turn duration [s]",
-             .names = {},
              .from = 0};
-  for (const Pool& pool : pools) {
-    ChartSeries series = series_of_policy(pool.variant, pool.repeats);
+  of.draw(drawn, [&](ChartSeries& series, const Pool& pool) {
     series.points = true;
     Values counts, p95;
     double sum = 0;
@@ -209,36 +215,32 @@ Chart turns_chart(const ReportPanel& panel, const std::string& rate, const std::
       p95.push_back(percentile(turn.durations_s, 95));
     }
     series.more = {{"turns", std::move(counts)}, {"p95_s", std::move(p95)}};
-    drawn.series.push_back(std::move(series));
-  }
+  });
   chart.note = std::string("From arrival to last token, time in queue included") +
-               (add_up ? "; means of the turns, added up. " : ". ") + about(panel, rate, pools) +
-               '.';
+               (add_up ? "; means of the turns, added up. " : ". ") + of.about(of.pools);
   return chart;
 }
 
-Chart jct_chart(const ReportPanel& panel, const std::string& rate, const std::vector<Pool>& pools) {
-  Chart chart = start_chart(panel, "jct", "Job completion times", {{"rate", rate}});
+Chart jct_chart(const AtRate& of) {
+  Chart chart = of.start("jct", "Job completion times");
   ChartPanel& drawn = chart.panel();
   drawn.x.name = "job completion time [s]";
-  drawn.y = {.name = "jobs that took no longer [%]", .names = {}, .from = 0, .to = 100};
+  drawn.y = {.name = "jobs that took no longer [%]", .from = 0, .to = 100};
   std::size_t jobs = 0;
-  for (const Pool& pool : pools) {
-    ChartSeries series = series_of_policy(pool.variant, pool.repeats);
+  of.draw(drawn, [&](ChartSeries& series, const Pool& pool) {
     Values sorted = pool.jobs.jct_s;
     std::ranges::sort(sorted);
     jobs = std::max(jobs, sorted.size());
     for (int percent = 0; percent <= 100 && !sorted.empty(); ++percent)
       series.add(percentile(sorted, percent), percent);
-    drawn.series.push_back(std::move(series));
-  }
+  });
   chart.note = "First arrival to last token; " + std::to_string(jobs) + " jobs of a policy. " +
-               about(panel, rate, pools) + '.';
+               of.about(of.pools);
   return chart;
 }
 
 /// Sources of prompt tokens by turn.
-Chart hits_chart(const ReportPanel& panel, const std::string& rate, const Pool& pool) {
+Chart hits_chart(const AtRate& of, const Pool& pool) {
   struct Source {
     const char *name, *color;
     double TurnSums::*tokens;
@@ -247,8 +249,7 @@ Chart hits_chart(const ReportPanel& panel, const std::string& rate, const Pool& 
                                  {"hits in host memory", "dram", &TurnSums::host_tok},
                                  {"recomputed", "again", &TurnSums::again_tok},
                                  {"computed, new", "fresh", &TurnSums::new_tok}};
-  Chart chart = start_chart(panel, "hits", "Where prompt tokens came from",
-                            {{"rate", rate}, {"policy", pool.variant}});
+  Chart chart = of.start("hits", "Where prompt tokens came from", {{"policy", pool.variant}});
   ChartPanel& drawn = chart.panel();
   drawn.x.name = "turn";
   drawn.y.name = "mean prompt tokens";
@@ -262,8 +263,7 @@ Chart hits_chart(const ReportPanel& panel, const std::string& rate, const Pool& 
                  turns[i].*source.tokens / static_cast<double>(turns[i].turns));
     drawn.series.push_back(std::move(series));
   }
-  chart.note =
-      pool.variant + ": where a turn's prompt came from. " + about(panel, rate, {pool}) + '.';
+  chart.note = pool.variant + ": where a turn's prompt came from. " + of.about({&pool, 1});
   return chart;
 }
 
@@ -273,10 +273,6 @@ std::string rate_text(const std::string& jps) {
   if (jps == kAllRates) return "all rates together";
   if (jps == "-") return "no arrival rate";
   return jps + (jps == "1" ? " job/s" : " jobs/s");
-}
-
-std::string repeats_text(std::size_t repeats) {
-  return std::to_string(repeats) + (repeats == 1 ? " repeat" : " repeats");
 }
 
 Chart start_chart(const ReportPanel& panel, const char* id, const char* title,
@@ -299,16 +295,15 @@ std::vector<Chart> panel_charts(const ReportPanel& panel) {
   std::vector<std::string> rates = {kAllRates};
   rates.insert(rates.end(), panel.rates.begin(), panel.rates.end());
   for (const std::string& rate : rates) {
-    const std::vector<Pool> pools = pools_of(panel, rate);
-    finish(charts, parts_chart(panel, rate, pools), kNoJobs);
+    const AtRate of(panel, rate);
+    finish(charts, parts_chart(of), kNoJobs);
     for (const bool largest : {true, false}) {
-      finish(charts, tokens_chart(panel, rate, pools, largest), kNoSteps);
-      finish(charts, step_time_chart(panel, rate, pools, largest), kNoSteps);
+      finish(charts, tokens_chart(of, largest), kNoSteps);
+      finish(charts, step_time_chart(of, largest), kNoSteps);
     }
-    for (const bool add_up : {false, true})
-      finish(charts, turns_chart(panel, rate, pools, add_up), kNoTurns);
-    finish(charts, jct_chart(panel, rate, pools), kNoJobs);
-    for (const Pool& pool : pools) finish(charts, hits_chart(panel, rate, pool), kNoTurns);
+    for (const bool add_up : {false, true}) finish(charts, turns_chart(of, add_up), kNoTurns);
+    finish(charts, jct_chart(of), kNoJobs);
+    for (const Pool& pool : of.pools) finish(charts, hits_chart(of, pool), kNoTurns);
   }
   add_gap_charts(charts, panel);
   return charts;

@@ -24,8 +24,5 @@ ChartSeries series_of_policy(const std::string& variant, std::size_t repeats);
 
 /// "6 jobs/s", "all rates together".
 std::string rate_text(const std::string& jps);
-inline constexpr const char* kAllRates = "all";
-/// "2 repeats"
-std::string repeats_text(std::size_t repeats);
 
 }  // namespace analysis

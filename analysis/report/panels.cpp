@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "analysis/ranking/sentences.hpp"
 #include "analysis/report/cell_names.hpp"
+#include "analysis/text/list.hpp"
 
 namespace analysis {
 namespace {
@@ -29,27 +29,18 @@ class PanelBuilder {
   explicit PanelBuilder(const CellOrigins& origins) : origins_(origins) {}
 
   void add(const RateRow& row, std::span<const Published> published) {
-    auto panel = std::ranges::find(panels_, row.place, &ReportPanel::place);
-    if (panel == panels_.end()) {
-      panel = panels_.insert(panels_.end(), ReportPanel());
-      panel->place = row.place;
-    }
+    ReportPanel* const panel = &item_with(panels_, &ReportPanel::place, row.place);
     add_once(panel->rates, row.jps);
     for (const std::string& remark : remarks_on(row)) add_once(panel->remarks, remark);
     const std::size_t first = panel->groups.size();
     for (const PolicyCells& policy : row.policies) {
       add_once(panel->variants, policy.variant);
-      const Spot spot{static_cast<std::size_t>(panel - panels_.begin()), panel->groups.size()};
+      const Spot spot{static_cast<std::size_t>(panel - panels_.data()), panel->groups.size()};
       for (const ConfiguredCell* cell : policy.repeats) spots_[cell] = spot;
-      ReportGroup& group = panel->groups.emplace_back();
-      group.jps = row.jps;
-      group.variant = policy.variant;
-      group.dram = policy.dram;
-      group.repeats = policy.repeats;
-      group.tail = tail_of(row, policy);
       std::vector<std::string> keys;
       for (const ConfiguredCell* cell : policy.repeats) keys.push_back(cell->record->key);
-      group.from = named_cells(keys, origins_);
+      panel->groups.push_back(
+          {policy, row.jps, named_cells(keys, origins_), {}, tail_of(row, policy), {}, {}});
     }
     for (const std::string_view metric : kReportMetrics) {
       const std::vector<Rated> rated = rate(row, std::string(metric), published, panel->sources);
@@ -95,23 +86,18 @@ class PanelBuilder {
   void tell(const ConfiguredCell& cell, ReportPanel& panel, ReportGroup& group) {
     if (!cell.record->has_result(sweep::RecordLevel::all)) return;
     const sweep::Table turns = cell.load("turns"), events = cell.load("kv_events");
-    const auto [chosen, is_first] = chosen_.try_emplace({&panel - panels_.data(), group.jps});
-    if (is_first) chosen->second = choose_gap(cell.load("jobs"), turns);
+    if (std::ranges::count(panel.gaps, group.jps, &ComparedGap::jps) == 0)
+      panel.gaps.push_back({group.jps, choose_gap(cell.load("jobs"), turns), {}});
+    ComparedGap& compared = item_with(panel.gaps, &ComparedGap::jps, group.jps);
     GapTimeline timeline;
     timeline.variant = group.variant;
-    if (!replay_gap(chosen->second, turns, events, block_tokens(cell), timeline)) return;
-    auto gap = std::ranges::find(panel.gaps, group.jps, &ComparedGap::jps);
-    if (gap == panel.gaps.end()) {
-      gap = panel.gaps.insert(gap,
-                              ComparedGap{group.jps, chosen->second.id, chosen->second.turn, {}});
-    }
-    gap->timelines.push_back(std::move(timeline));
+    if (replay_gap(compared.gap, turns, events, block_tokens(cell), timeline))
+      compared.timelines.push_back(std::move(timeline));
   }
 
   const CellOrigins& origins_;
   std::vector<ReportPanel> panels_;
   std::map<const ConfiguredCell*, Spot> spots_;
-  std::map<std::pair<std::ptrdiff_t, std::string>, ChosenGap> chosen_;  // by panel and rate
 };
 
 }  // namespace

@@ -5,28 +5,26 @@
 #include <set>
 
 #include "analysis/compare/config.hpp"
-#include "analysis/report/access_charts.hpp"
+#include "analysis/report/charts.hpp"
 #include "analysis/report/panels.hpp"
 
 namespace analysis {
 namespace {
 
 ReportArchive describe(const sweep::ArchiveReader& reader, const std::string& path) {
-  ReportArchive archive;
-  archive.name = std::filesystem::path(path).filename().string();
-  archive.sweep = reader.sweep_name();
-  archive.spec = reader.spec_text();
-  archive.question = question_of(archive.spec);
-  archive.created_utc = reader.created_utc();
-  archive.tool_version = reader.tool_version();
-  archive.provenance = reader.provenance();
-  archive.cells =
-      static_cast<int>(std::ranges::count_if(reader.cells(), [](const sweep::CellRecord& cell) {
-        return cell.status != sweep::CellStatus::excluded;
-      }));
-  archive.ok = static_cast<int>(
-      std::ranges::count(reader.cells(), sweep::CellStatus::ok, &sweep::CellRecord::status));
-  return archive;
+  const auto count = [&](sweep::CellStatus status) {
+    return static_cast<int>(std::ranges::count(reader.cells(), status, &sweep::CellRecord::status));
+  };
+  const int planned = static_cast<int>(reader.cells().size()) - count(sweep::CellStatus::excluded);
+  return {std::filesystem::path(path).filename().string(),
+          reader.sweep_name(),
+          question_of(reader.spec_text()),
+          reader.spec_text(),
+          reader.created_utc(),
+          reader.tool_version(),
+          reader.provenance(),
+          planned,
+          count(sweep::CellStatus::ok)};
 }
 
 /// Collects cells with results first: a result that one archive lacks may be in another. Loads and
@@ -85,10 +83,7 @@ Report make_report(const std::vector<std::string>& archives,
   report.regimes = regimes_of(rows, kAnswerFigure);
   report.answer = answer_of(rows);
   report.claims = claims_in(profiles);
-  std::vector<ConfiguredCell> cells;
-  for (sweep::ArchiveReader& reader : report.readers)
-    std::ranges::move(cells_of(reader), std::back_inserter(cells));
-  report.claims.rows = judge_claims(report.claims.claims, cells);
+  judge(report.claims, report.readers);
   for (CapacityReport& each : capacities) {
     std::ranges::move(each.charts, std::back_inserter(report.studies));
     // Without limits there are fronts alone.

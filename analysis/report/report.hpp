@@ -11,7 +11,6 @@
 #include "analysis/ranking/policy_table.hpp"
 #include "analysis/report/capacity_charts.hpp"
 #include "analysis/report/cell_names.hpp"
-#include "analysis/report/study_charts.hpp"
 #include "sweeps/archive/reader.hpp"
 
 namespace analysis {
@@ -31,9 +30,8 @@ struct ReportArchive {
 };
 
 /// The repeats of one policy variant at one arrival rate.
-struct ReportGroup {
-  std::string jps, variant, dram;                     // dram "-": no host tier
-  std::vector<const ConfiguredCell*> repeats;         // those with a result, by seed
+struct ReportGroup : PolicyCells {
+  std::string jps;
   std::string from;                                   // "cells 3 and 15 of a.h5"
   std::map<std::string, Rated, std::less<>> figures;  // by metric
   Tail tail;
@@ -48,7 +46,7 @@ struct ReportPanel {
   std::string devices;  // detected by the workers: "NVIDIA H200, 141 GiB"; empty in simulations
   std::vector<std::string> rates, variants;
   std::vector<ReportGroup> groups;   // in plan order, without groups that have no results
-  std::vector<ComparedGap> gaps;     // at most one per rate
+  std::vector<ComparedGap> gaps;     // at most one per rate; without timelines: there is none
   std::vector<std::string> sources;  // sources of the published values shown
   std::vector<std::string> remarks;  // what the reader must know to compare the columns
 };

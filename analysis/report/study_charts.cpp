@@ -1,4 +1,4 @@
-#include "analysis/report/study_charts.hpp"
+#include "analysis/report/charts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,8 +9,8 @@
 #include "analysis/compare/config.hpp"
 #include "analysis/compare/published.hpp"
 #include "analysis/digest/statistics.hpp"
-#include "analysis/ranking/sentences.hpp"
 #include "analysis/report/study_timelines.hpp"
+#include "analysis/text/list.hpp"
 #include "sweeps/definition/sweep.hpp"
 
 namespace analysis {
@@ -53,10 +53,7 @@ bool compares(const ChartSpec& figure, const std::string& key) {
 
 template <class Item>
 Item& named(std::vector<Item>& items, const std::string& name) {
-  const auto found = std::ranges::find(items, name, &Item::name);
-  if (found != items.end()) return *found;
-  items.emplace_back().name = name;
-  return items.back();
+  return item_with(items, &Item::name, name);
 }
 
 struct DraftPoint {
@@ -135,15 +132,13 @@ class ChartBuilder {
   }
 
  private:
-  void remark(const std::string& text) { add_once(remarks_, text); }
-
   std::string series_of(const ConfiguredCell& cell) const {
     return figure_.series_name(label(cell, figure_.series));
   }
 
   void add_value(const ConfiguredCell& cell, DraftPanel& panel) {
     const double value = cell.figure(figure_.y);
-    if (std::isnan(value)) return remark("some cells have no " + figure_.y);
+    if (std::isnan(value)) return add_once(remarks_, "some cells have no " + figure_.y);
     DraftPoint& point =
         named(named(panel.series, series_of(cell)).points, figure_.x_value(label(cell, figure_.x)));
     if (point.first == nullptr) point.first = &cell;
@@ -154,13 +149,13 @@ class ChartBuilder {
   void note_differences(const ConfiguredCell& a, const ConfiguredCell& b) {
     for (const ConfigDifference& difference : config_differences(a.config, b.config)) {
       if (difference.key != "repeat.seed" && difference.key != "workload.seed")
-        remark("a point is over cells that differ in " + difference.key);
+        add_once(remarks_, "a point is over cells that differ in " + difference.key);
     }
   }
 
   void add_forwards(const ConfiguredCell& cell, DraftPanel& panel) {
     Draft& series = named(panel.series, series_of(cell));
-    if (!series.points.empty()) return remark("the first of several cells is shown");
+    if (!series.points.empty()) return add_once(remarks_, "the first of several cells is shown");
     for (const double value : forward_values(cell.load("steps"), figure_.y)) {
       if (figure_.first > 0 && std::cmp_equal(series.points.size(), figure_.first)) break;
       series.points.push_back({std::to_string(series.points.size() + 1), {value}});
@@ -169,7 +164,7 @@ class ChartBuilder {
 
   bool is_first(const DraftPanel& panel) {
     if (panel.drawn.series.empty()) return true;
-    remark("the first of several cells is shown");
+    add_once(remarks_, "the first of several cells is shown");
     return false;
   }
 
@@ -245,21 +240,23 @@ class ChartBuilder {
 void add_charts(std::vector<Chart>& charts, const std::string& study, const ChartSpec& figure,
                 const Experiments& experiments) {
   const bool of_cards = compares(figure, "gpu");
-  std::map<std::pair<std::string, std::string>, std::vector<const ConfiguredCell*>> cells;
-  std::vector<std::pair<std::string, std::string>> order;  // kind and card
+  struct Group {
+    std::pair<std::string, std::string> of;  // kind and card
+    std::vector<const ConfiguredCell*> cells;
+  };
+  std::vector<Group> groups;
   for (const std::string& experiment : figure.experiments) {
     const auto found = experiments.find(experiment);
     if (found == experiments.end()) continue;
     for (const ConfiguredCell& cell : found->second) {
       if (!matches(cell, figure.where)) continue;
-      const std::pair key(figures_kind(cell), of_cards ? "" : shown(cell.value("gpu")));
-      if (!cells.contains(key)) order.push_back(key);
-      cells[key].push_back(&cell);
+      const std::string card = of_cards ? "" : shown(cell.value("gpu"));
+      item_with(groups, &Group::of, {figures_kind(cell), card}).cells.push_back(&cell);
     }
   }
-  for (const auto& key : order) {
-    ChartBuilder builder(study, figure, key.first, key.second);
-    for (const ConfiguredCell* cell : cells[key]) builder.add(*cell);
+  for (const auto& [of, cells] : groups) {
+    ChartBuilder builder(study, figure, of.first, of.second);
+    for (const ConfiguredCell* cell : cells) builder.add(*cell);
     builder.add_published();
     charts.push_back(builder.finish());
   }
@@ -267,10 +264,8 @@ void add_charts(std::vector<Chart>& charts, const std::string& study, const Char
 
 std::vector<ChartSpec> published_figures(const fs::path& path) {
   const sweep::ParamMap params = sweep::load_flat_toml(path.string());
-  const auto source = params.find("source");
-  const auto* text =
-      source == params.end() ? nullptr : std::get_if<std::string>(&source->second.value);
-  return sweep::figures_of(params, path.string(), "", text == nullptr ? "" : *text);
+  const std::string source = sweep::ParamReader(params, path.string()).text("source", "");
+  return sweep::figures_of(params, path.string(), "", source);
 }
 
 /// The figures in the archive's sweep file; none if this version cannot parse the file.

@@ -159,7 +159,6 @@ void add_request_spans(ChartPanel& panel, const sweep::Table& steps, const sweep
     add_span(spans, request, "copied in", resumed[i], resumed[i] + in[i]);
     copied_until[request] = resumed[i] + in[i];
   }
-  std::vector<Span> worked;
   constexpr double kResumed = static_cast<double>(sweep::SchedKind::resumed);
   constexpr double kPreempted = static_cast<double>(sweep::SchedKind::preempted);
   for (std::size_t i = 0; i < step.size(); ++i) {
@@ -168,11 +167,10 @@ void add_request_spans(ChartPanel& panel, const sweep::Table& steps, const sweep
     const auto& [t, dur, stall] = found->second;
     const int request = static_cast<int>(job[i]);
     const bool copied = copied_until.contains(request) && kind[i] == kResumed;
-    if (!copied) add_span(worked, request, "waits for a copy", t, t + stall);
+    if (!copied) add_span(spans, request, "waits for a copy", t, t + stall);
     const char* what = tokens[i] <= 1 ? "decode" : kind[i] == kResumed ? "recompute" : "prefill";
-    add_span(worked, request, what, t + stall, t + dur);
+    add_span(spans, request, what, t + stall, t + dur);
   }
-  spans.insert(spans.end(), worked.begin(), worked.end());
   draw_spans(panel, spans);
 }
 

@@ -12,10 +12,6 @@ std::string percent_text(double fraction) {
   return std::isnan(fraction) ? "-" : in_percent(fraction) + " %";
 }
 
-std::string text_of(const Place& place) {
-  return place.gpu + (place.settings.empty() ? "" : ", " + place.settings);
-}
-
 /// "continuum = fcfs" if the two tie, "continuum ? pin" if the repeats do not tell them apart.
 std::string winners(const Regime& regime) {
   std::string names = regime.winner;
@@ -30,15 +26,12 @@ std::string tail_text(const Regime& regime) {
 }
 
 std::string next_text(const Regime& regime) {
-  std::string names;
-  for (const std::string& each : names_of(regime.next))
-    names += (names.empty() ? "" : " = ") + each;
-  return names.empty() ? "-" : names;
+  return regime.next.empty() ? "-" : sweep::joined(names_of(regime.next), " = ");
 }
 
 /// As `kvsweep table` prints it.
 ReportTable summary_of(const PolicyTable& table) {
-  ReportTable summary{"summary", text_of(table.place) + ": " + table.figure, table.place.kind,
+  ReportTable summary{"summary", table.place.whole_name() + ": " + table.figure, table.place.kind,
                       grid_of(table), table.remarks};
   for (const std::string& source : table.sources) summary.notes.push_back("published: " + source);
   return summary;
@@ -60,7 +53,7 @@ ReportTable regime_table(const Report& report, const std::string& kind) {
   for (const Regime& each : report.regimes) {
     if (each.place.kind != kind) continue;
     const Ratio ratio = each.next.empty() ? Ratio() : each.next.front().over_winner;
-    table.grid.rows.push_back({text_of(each.place), each.dram, each.jps, winners(each),
+    table.grid.rows.push_back({each.place.whole_name(), each.dram, each.jps, winners(each),
                                next_text(each), percent_text(ratio.value - 1),
                                interval_text({ratio.interval.low - 1, ratio.interval.high - 1}),
                                tail_text(each), std::to_string(each.repeats)});

@@ -110,9 +110,9 @@ TEST_CASE("policies without a host tier compete with those of each size, and siz
   CHECK((decisions[0].dram == "16" && decisions[0].best == 0));
   CHECK((decisions[1].dram == "128" && decisions[1].best == 2));
   CHECK(decisions[1].standings[1] == Standing::absent);
-  CHECK(standing_text(decisions, 0) == "best with 16 GiB");
-  CHECK(standing_text(decisions, 1).empty());
-  CHECK(standing_text(decisions, 2) == "best");
-  CHECK(standing_mark(decisions, 0) == "*16G");
-  CHECK(standing_mark(decisions, 2) == "*");
+  CHECK(texts_of(decisions, 0).text == "best with 16 GiB");
+  CHECK(texts_of(decisions, 1).text.empty());
+  CHECK(texts_of(decisions, 2).text == "best");
+  CHECK(texts_of(decisions, 0).mark == "*16G");
+  CHECK(texts_of(decisions, 2).mark == "*");
 }
