@@ -221,6 +221,15 @@ TEST_CASE("a disk of no size is none, and its keys leave the identity of other c
         offload().set("policy.disk_gib", 2).identity());
 }
 
+TEST_CASE("tiers that are not offload's have no disk behind them, whatever the sweep asks for") {
+  for (const std::string policy : {"swap", "lmcache"}) {
+    const Cell plain = Cell().set("policy", policy).set("dram_gib", 16);
+    const Cell asked = Cell(plain).set("policy.disk_gib", 2);
+    CHECK(asked.config().engine.tier.disk_blocks == 0);
+    CHECK(asked.identity() == plain.identity());
+  }
+}
+
 TEST_CASE("a simulated vLLM 0.26 has its connector and hands out blocks without content first") {
   Cell cell = Cell().set("gpu", "h200-141gb").set("policy", "cpu_offload").set("dram_gib", 16);
   cell.set("sim.server", "vllm 0.26").set("engine.async_scheduling", true);

@@ -54,11 +54,11 @@ std::int64_t bind_size(ParamBinder& in, const std::string& policy, int block_siz
   return static_cast<std::int64_t>(bytes / static_cast<double>(bytes_per_block));
 }
 
-/// The disk behind the host tier, in blocks.
+/// The disk behind the host tier, in blocks. Other tiers have none.
 void bind_disk(ParamBinder& in) {
   ExperimentConfig& config = in.config;
   const double gib = in.number("policy.disk_gib");
-  if (gib == 0) return;
+  if (gib == 0 || config.engine.tier.kind != TierKind::offload) return;
   if (config.backend != "sim")
     in.fail("policy.disk_gib", "needs backend \"sim\", which alone models a disk");
   if (config.policy.prefetch != "none")
