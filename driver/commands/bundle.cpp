@@ -223,66 +223,58 @@ std::string figure_difference(const sweep::CellRecord& archived, const sweep::Ce
   return "";
 }
 
-/// Runs cells of the simulator again, in an order drawn from a fixed seed.
-class Repeater {
- public:
-  /// `set`: files that cells read, as --set workload.path=FILE.
-  Repeater(const fs::path& bundle, double minutes, const std::vector<std::string>& set)
-      : minutes_(minutes), set_(set), profiles_(bundle / "sweeps") {
-    for (const std::string& each : archives_of(bundle)) readers_.emplace_back(each);
-  }
+/// The results of the simulator, in an order drawn from a fixed seed; counts in `others` why other
+/// results are not run again.
+std::vector<const sweep::CellRecord*> simulated_cells(
+    const std::vector<sweep::ArchiveReader>& readers, std::map<std::string, int>& others) {
+  std::vector<const sweep::CellRecord*> cells;
+  for (const sweep::ArchiveReader& reader : readers)
+    for (const sweep::CellRecord& cell : reader.cells()) {
+      if (cell.status != sweep::CellStatus::ok) continue;
+      if (cell.backend == "sim")
+        cells.push_back(&cell);
+      else
+        ++others["of backend " + cell.backend +
+                 ", which needs the hardware that they were measured on"];
+    }
+  std::shuffle(cells.begin(), cells.end(), std::mt19937(1));
+  return cells;
+}
 
-  void run(Findings& findings) {
-    std::vector<const sweep::CellRecord*> cells;
-    for (const sweep::ArchiveReader& reader : readers_)
-      for (const sweep::CellRecord& cell : reader.cells()) {
-        if (cell.status != sweep::CellStatus::ok) continue;
-        if (cell.backend == "sim")
-          cells.push_back(&cell);
-        else
-          ++others_["of backend " + cell.backend +
-                    ", which needs the hardware that they were measured on"];
-      }
-    std::shuffle(cells.begin(), cells.end(), std::mt19937(1));
-    for (const sweep::CellRecord* cell : cells) repeat(*cell, findings);
-    findings.say("cells", kFine,
-                 std::to_string(same_) + " of " + std::to_string(cells.size()) +
-                     " simulated cells run again, with equal figures");
-    if (left_ > 0)
-      findings.say("cells", kNote,
-                   std::to_string(left_) + " simulated cells left for lack of time");
-    for (const auto& [why, count] : others_)
-      findings.say("cells", kNote, std::to_string(count) + " not run again: " + why);
-  }
-
- private:
-  void repeat(const sweep::CellRecord& cell, Findings& findings) {
-    if (engine::to_seconds(clock_.now()) > 60 * minutes_) {
-      ++left_;
-      return;
+/// Runs cells of the simulator again while there is time. `set`: files that cells read, as --set
+/// workload.path=FILE.
+void run_again(const fs::path& bundle, double minutes, const std::vector<std::string>& set,
+               Findings& findings) {
+  const engine::WallClock clock;
+  std::vector<sweep::ArchiveReader> readers;
+  for (const std::string& each : archives_of(bundle)) readers.emplace_back(each);
+  std::map<std::string, int> others;
+  const std::vector<const sweep::CellRecord*> cells = simulated_cells(readers, others);
+  worker::Profiles profiles(bundle / "sweeps");
+  worker::WorkloadCache workloads;
+  int same = 0, left = 0;
+  for (const sweep::CellRecord* cell : cells) {
+    if (engine::to_seconds(clock.now()) > 60 * minutes) {
+      ++left;
+      continue;
     }
     try {
-      const worker::ExperimentConfig config =
-          restored(analysis::ConfiguredCell(cell), set_, profiles_);
-      const std::string difference = figure_difference(cell, run_experiment(config, workloads_));
-      if (difference.empty())
-        ++same_;
-      else
-        findings.say("cells", kDiffers, cell.label + ": " + difference);
+      const auto config = restored(analysis::ConfiguredCell(*cell), set, profiles);
+      const std::string difference = figure_difference(*cell, run_experiment(config, workloads));
+      same += difference.empty() ? 1 : 0;
+      if (!difference.empty()) findings.say("cells", kDiffers, cell->label + ": " + difference);
     } catch (const sweep::SpecError& why) {
-      ++others_[why.what()];
+      ++others[why.what()];
     }
   }
-
-  double minutes_;
-  const std::vector<std::string>& set_;
-  worker::Profiles profiles_;
-  std::vector<sweep::ArchiveReader> readers_;
-  worker::WorkloadCache workloads_;
-  engine::WallClock clock_;
-  int same_ = 0, left_ = 0;
-  std::map<std::string, int> others_;  // why cells are not run again
-};
+  findings.say("cells", kFine,
+               std::to_string(same) + " of " + std::to_string(cells.size()) +
+                   " simulated cells run again, with equal figures");
+  if (left > 0)
+    findings.say("cells", kNote, std::to_string(left) + " simulated cells left for lack of time");
+  for (const auto& [why, count] : others)
+    findings.say("cells", kNote, std::to_string(count) + " not run again: " + why);
+}
 
 }  // namespace
 
@@ -316,7 +308,7 @@ int verify(const Options& options) {
   if (!findings.damaged) check_archives(bundle, findings);
   if (findings.damaged) return kBadArchive;  // nothing behind it would count
   check_claims(bundle, findings);
-  Repeater(bundle, options.minutes.value_or(10), options.set).run(findings);
+  run_again(bundle, options.minutes.value_or(10), options.set, findings);
   return findings.differs ? kSomeCellsFailed : kOk;
 }
 
