@@ -40,7 +40,8 @@ ShardContents ArchiveWorld::result(int cell) const {
   ShardContents contents;
   contents.record = planned(cell);
   contents.record.status = CellStatus::ok;
-  contents.record.run = {1, "node-" + std::to_string(cell % 3), 1, "", "", 0, "4711", "", "", 0.25};
+  contents.record.run = {
+      1, "2.0.0 (0)", "node-" + std::to_string(cell % 3), 1, "", "", 0, "4711", "", "", 0.25};
   std::vector<JobRow> jobs;
   JobRow job;
   job.id = "job-" + std::string(static_cast<std::size_t>(cell % 7), 'x');
