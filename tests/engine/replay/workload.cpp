@@ -307,7 +307,7 @@ SchedulerWorkload read_scheduler_workload(const std::string& path, engine::Versi
 
 SchedulerWorkload load_scheduler_workload(const std::string& path, engine::Version version) {
   return sweep::or_no_memory<InputError>(path,
-                                           [&] { return read_scheduler_workload(path, version); });
+                                         [&] { return read_scheduler_workload(path, version); });
 }
 
 }  // namespace worker
