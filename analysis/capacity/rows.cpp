@@ -169,8 +169,8 @@ std::string Capacity::verdict(const CapacityRules& rules) const {
   if (!problem.empty()) return problem;
   if (!search.is_over()) return "undecided";
   const std::vector<double>& loads = rules.search.loads;
-  if (search.all_meet(rules.search))
-    return "at least " + four_digits(loads.back()) + "; raise --most";
+  if (search.is_cut_off(rules.search))
+    return "at least " + four_digits(load.value) + "; raise --most";
   if (search.none_meets() && binds != nullptr) {
     const std::string least = loads.front() == 1 && rules.load == "workload.live"
                                   ? "one agent"
@@ -256,7 +256,7 @@ void add_costs(const CapacityRules& rules, Columns& columns) {
     return (std::isnan(measured) ? watts(at) : measured) / tokens_per_s(at);
   });
   columns.add({"density", rules.unit() + " per MW"}, [&](const Capacity& at) {
-    const bool is_least = at.has_answer() && at.search.all_meet(rules.search);
+    const bool is_least = at.has_answer() && at.search.is_cut_off(rules.search);
     return (is_least ? "at least " : "") + four_digits(at.load.value / watts(at) * 1e6);
   });
 }

@@ -112,6 +112,11 @@ bool RowSearch::all_meet(const SearchRules& rules) const {
       seeds, [&](const SeedAnswers& each) { return each.most() == rules.loads.size() - 1; });
 }
 
+bool RowSearch::is_cut_off(const SearchRules& rules) const {
+  return std::ranges::any_of(
+      seeds, [&](const SeedAnswers& each) { return each.most() == rules.loads.size() - 1; });
+}
+
 BySeed RowSearch::capacities(const SearchRules& rules) const {
   BySeed capacities;
   for (std::size_t seed = 0; seed < seeds.size(); ++seed) {

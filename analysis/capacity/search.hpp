@@ -60,6 +60,8 @@ struct RowSearch {
   /// Whether every seed misses at the least load, or meets at the largest.
   bool none_meets() const;
   bool all_meet(const SearchRules& rules) const;
+  /// Whether some seed meets at the largest load: the capacity is this one at least.
+  bool is_cut_off(const SearchRules& rules) const;
   /// The capacity on each seed that is over: its load; 0 where even the least misses.
   BySeed capacities(const SearchRules& rules) const;
 };

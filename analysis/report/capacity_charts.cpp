@@ -69,7 +69,7 @@ ChartSeries capacity_series(const CapacityRules& rules, const std::vector<const 
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const Capacity& each = *rows[row];
     if (dram_of(*each.place) != dram || !each.has_answer()) continue;
-    if (each.search.all_meet(rules.search) != is_least) continue;
+    if (each.search.is_cut_off(rules.search) != is_least) continue;
     series.x.push_back(static_cast<double>(row));
     series.y.push_back(each.load.value);
     series.low.push_back(std::max(0.0, each.load.interval.low));

@@ -54,7 +54,7 @@ const std::vector<Subcommand> kCommands = {
         "searches the largest load that each GPU, policy and host memory serves within limits, "
         "with what binds and what it costs",
         1, 1, {kBudget, kBackend, kArchive, kSet, kLaunch, kFormat, kProfiles},
-        {{"slo", &Options::slo, "NAME=S,...",
+        {{"slo", &Options::slo, "METRIC=NUMBER,...",
           "limits of figures of a cell (ttft_p90=2,tpot_p90=0.05)"},
          {"most", &Options::most, "LOAD", "the largest load to try; by default that of the axis"},
          {"confirm", &Options::confirm, "BACKEND",

@@ -84,12 +84,12 @@ int capacity(const Options& options) {
   const std::string archive = archive_path(options, spec.name);
   CapacitySearch search(options, spec, assigned(spec, options), archive);
   check_confirm(options, search.backend());
+  grid_format(options);  // refuses what it does not know, before the search
   int code = search.run(options.budget);
-  if (search.rounds().is_out_of_budget()) print_result(search, options);
+  if (is_over(code) || search.rounds().is_out_of_budget()) print_result(search, options);
   if (code == kOk && options.confirm) code = search.confirm(*options.confirm);
   if (!is_over(code)) return search.rounds().report_end("capacity", code);
   search.rounds().finish();
-  print_result(search, options);
   if (options.confirm) {
     std::cout << '\n';
     print_grid(search.confirmed(*options.confirm), grid_format(options), std::cout);

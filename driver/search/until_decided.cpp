@@ -93,6 +93,11 @@ void check(const Options& options, const sweep::SweepSpec& spec) {
                            ": --until-decided spends repeats beyond the third where "
                            "the winner is undecided: [repeat] n must be 4 or more, found " +
                            std::to_string(spec.repeat.n));
+  constexpr const char* kLive = "workload.live";
+  if (spec.base.contains(kLive) || spec.find_axis(kLive) != nullptr)
+    throw sweep::SpecError(spec.path +
+                           ": --until-decided compares repeats, and live agents are the same in "
+                           "each, since they do not depend on its seed");
 }
 
 /// A run of the search: what the command line says of it.

@@ -82,6 +82,12 @@ TEST_CASE("until-decided chooses its cells itself, of four repeats or more") {
   const Outcome few = decide(program, {"--set", "repeat.n=3"});
   CHECK(few.exit_code == 2);
   CHECK_THAT(few.err, Contains("[repeat] n must be 4 or more, found 3"));
+  std::string live = kWinners;
+  live.replace(live.find("jps = [0.01, 8.0]"), 17, "\"workload.live\" = [2, 3]");
+  program.write("winners.toml", live + "arrivals = \"live\"\n");
+  const Outcome alike = decide(program);
+  CHECK(alike.exit_code == 2);
+  CHECK_THAT(alike.err, Contains("live agents are the same in each"));
   const Outcome plain = program.run({"run", "winners.toml", "--budget", "3"});
   CHECK(plain.exit_code == 2);
   CHECK_THAT(plain.err, Contains("--budget and --launch are for --until-decided"));

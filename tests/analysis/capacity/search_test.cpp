@@ -62,6 +62,16 @@ TEST_CASE("a range in which every load meets, or none does, is over at its end")
   CHECK(none.capacities(rules).at(2) == 0);
 }
 
+TEST_CASE("a capacity is cut off where any seed meets the largest load") {
+  const SearchRules rules = rules_to(64);
+  const auto meets_up_to = [&](double second) {
+    return search(rules, [=](double load, int seed) { return load <= (seed == 1 ? second : 20); });
+  };
+  CHECK(meets_up_to(64).is_cut_off(rules));
+  CHECK_FALSE(meets_up_to(64).all_meet(rules));
+  CHECK_FALSE(meets_up_to(40).is_cut_off(rules));
+}
+
 TEST_CASE("a smaller load that misses bounds the answer, and larger ones that meet are told") {
   const std::vector<double> loads = rules_to(64).loads;
   const auto search_by_number = [&](const std::function<bool(std::size_t)>& meets) {

@@ -40,7 +40,9 @@ constexpr Parameter kFirstWait = {
     .fallback = 1e6,
     .is_neutral = true,
     .unit = "s",
-    .says = "A first turn that has been held back this long is served whatever the room."};
+    .says =
+        "A first turn that has been held back this long is served whatever the room, when the next "
+        "turn arrives or ends."};
 
 class WorkingSet final : public AdmissionRule {
  public:
