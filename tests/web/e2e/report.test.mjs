@@ -107,9 +107,13 @@ async function drawn(page, id) {
 const note = (page, id) => page.locator(`#${id} .note`).textContent();
 const values = (page, label) => page.locator(`select[aria-label="${label}"] option`).evaluateAll((all) => all.map((each) => each.value));
 
+/** The rows of a saved file. Chromium on a busy machine may save nothing at a first click. */
 async function csvOf(page, place) {
-  const [download] = await Promise.all([page.waitForEvent("download"), page.locator(`${place} button.csv`).first().click()]);
-  return readFileSync(await download.path(), "utf8").trim().split("\r\n");
+  const save = async (timeout) => {
+    const [download] = await Promise.all([page.waitForEvent("download", { timeout }), page.locator(`${place} button.csv`).first().click()]);
+    return readFileSync(await download.path(), "utf8").trim().split("\r\n");
+  };
+  return save(15_000).catch(() => save(30_000));
 }
 
 before(async () => {
