@@ -10,7 +10,7 @@ using gpu_test::Captured;
 
 namespace {
 
-constexpr kernels::HeadShape kHeads{.heads = 2, .kv_heads = 1, .head_dim = 64};
+constexpr gpu::HeadShape kHeads{.heads = 2, .kv_heads = 1, .head_dim = 64};
 constexpr int kBlockSize = 16;
 
 void launch_layers(cudaStream_t stream) {
@@ -21,7 +21,7 @@ void launch_layers(cudaStream_t stream) {
   gpu::bias_relu({.width = 64}, stream);
   gpu::argmax({.vocab = 8, .stride = 8}, stream);
   gpu::fill_random({}, stream);
-  gpu::fill_constant(kernels::Type::bf16, nullptr, 0, 1.f, stream);
+  gpu::fill_constant(gpu::Type::bf16, nullptr, 0, 1.f, stream);
 }
 
 void launch_attention(cudaStream_t stream) {
