@@ -14,6 +14,11 @@ std::size_t doubled(const std::vector<double>& loads, std::size_t at) {
   return std::min<std::size_t>(loads.size() - 1, static_cast<std::size_t>(found - loads.begin()));
 }
 
+/// Whether a seed meets up to this load.
+auto meets_at(std::size_t load) {
+  return [load](const SeedAnswers& each) { return each.most() == load; };
+}
+
 /// Whether the interval reaches further than the next load on either side.
 bool is_wide(const Estimate& capacity, const std::vector<double>& loads) {
   const std::size_t at = std::min(load_below(loads, capacity.value), loads.size() - 2);
@@ -108,13 +113,11 @@ bool RowSearch::none_meets() const {
 }
 
 bool RowSearch::all_meet(const SearchRules& rules) const {
-  return std::ranges::all_of(
-      seeds, [&](const SeedAnswers& each) { return each.most() == rules.loads.size() - 1; });
+  return std::ranges::all_of(seeds, meets_at(rules.loads.size() - 1));
 }
 
 bool RowSearch::is_cut_off(const SearchRules& rules) const {
-  return std::ranges::any_of(
-      seeds, [&](const SeedAnswers& each) { return each.most() == rules.loads.size() - 1; });
+  return std::ranges::any_of(seeds, meets_at(rules.loads.size() - 1));
 }
 
 BySeed RowSearch::capacities(const SearchRules& rules) const {
