@@ -93,7 +93,7 @@ const std::vector<Key> kEngineRows = {
      "Type of KV in pool, host tier and disk: bf16, which is that of the weights, or fp8_e4m3, one "
      "byte a number, with scale 1.0 for K and V as vLLM's --kv-cache-dtype fp8. For it "
      "sim.cost_model scales what kernels and measured take for reads of KV by the bytes; published "
-     "steps knew none. Not on cuda yet."},
+     "steps knew none."},
     {"engine.debug", Flag{}, value(false), is_not("backend", "sim"),
      "Keeps checksums of copied blocks, poisons fresh blocks and makes a NaN an error that names "
      "step and layer.",
