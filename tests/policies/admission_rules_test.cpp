@@ -93,6 +93,39 @@ TEST_CASE("a first turn that has waited long enough is served whatever the room,
   CHECK(table.admitted() == "0 ");  // its next turn waits for room
 }
 
+TEST_CASE("a first turn that has waited long enough is served while another turn goes on",
+          "[admission]") {
+  Table table({.rule = "working_set",
+               .pool_tokens = 1000,
+               .parameters = {{"pool_share", 1.0}, {"first_wait_s", 20.0}}});
+  table.add(Phase::running, 900);
+  Program& first = table.add(Phase::held, 300, 1);
+  first.since = kNow - std::chrono::seconds{19};
+  table.tick();
+  CHECK(table.admitted() == "0 ");
+  first.since = kNow - std::chrono::seconds{20};
+  table.tick();
+  CHECK(table.admitted() == "0 1 ");
+  CHECK(table.rule->period() == std::chrono::milliseconds{100});
+}
+
+TEST_CASE("without a bound on the first wait working_set looks at no clock", "[admission]") {
+  CHECK(Table({.rule = "working_set", .pool_tokens = 1000}).rule->period() == engine::Nanos{0});
+}
+
+TEST_CASE("a hint counts without the prefix that another program has counted", "[admission]") {
+  Table table({.rule = "working_set",
+               .pool_tokens = 1000,
+               .last_context = [](engine::JobId) { return 500; },
+               .parameters = {{"pool_share", 1.0}, {"horizon", std::string("hint")}}});
+  for (const int common : {0, 200, 300, 300}) {
+    Program& program = table.add(Phase::held, 400 - common, 1);
+    program.common = common;
+  }
+  table.change();
+  CHECK(table.admitted() == "0 1 2 ");  // 500, 300 and 200; another 200 do not fit
+}
+
 TEST_CASE("a first turn that has waited long enough is no guest where there is room for it",
           "[admission]") {
   Table table({.rule = "working_set",

@@ -71,6 +71,19 @@ TEST_CASE("with nothing in the engine the smallest program is served, whatever t
   CHECK(world.step() == "c.0:100");
 }
 
+TEST_CASE("one long turn does not keep a first turn waiting beyond its bound", "[admission]") {
+  Admitting world(
+      {.rule = "working_set", .pool_tokens = 400, .parameters = {{"first_wait_s", 2.0}}});
+  world.arrive("a.0", 300, 100);
+  CHECK(world.step() == "a.0:300");
+  world.arrive("b.0", 200);
+  world.pass(std::chrono::milliseconds{2900});  // b arrived after one second
+  CHECK(world.step() == "a.0:1");
+  CHECK(world.order().held_back() == 1);
+  world.pass(std::chrono::milliseconds{200});
+  CHECK(world.step() == "a.0:1 b.0:200");
+}
+
 TEST_CASE("a prefix that programs share counts once for those that are admitted, if so asked",
           "[admission]") {
   const auto held_back = [](const char* rule, const char* shared) {

@@ -16,10 +16,15 @@ constexpr std::string_view kPolicyKeys = "policy.";
 
 /// Raised by hand when the engine's results change: older archives then no longer count as done.
 /// Where only some cells change, only theirs is.
-std::int64_t engine_abi(const ExperimentConfig& config) {
+std::int64_t engine_abi(const ExperimentConfig& config,
+                        const std::map<std::string, sweep::Value>& identity) {
   const engine::TierConfig& tier = config.engine.tier;
-  if (tier.kind == engine::TierKind::offload) return tier.as_v0_26 ? 9 : 6;
-  return config.policy.admission.max_programs > 0 ? 5 : 4;
+  const auto horizon = identity.find("policy.horizon");
+  const bool hints = identity.contains("policy.shared_prefixes") && horizon != identity.end() &&
+                     horizon->second == sweep::Value(std::string("hint"));
+  const int admission = identity.contains("policy.first_wait_s") || hints ? 10 : 0;
+  if (tier.kind == engine::TierKind::offload) return admission + (tier.as_v0_26 ? 9 : 6);
+  return admission + (config.policy.admission.max_programs > 0 ? 5 : 4);
 }
 
 /// Calls give(key, param) with the parameters of a cell on a backend that knows no server, and then
@@ -309,7 +314,7 @@ BoundCell bind(const sweep::ParamMap& written, const std::string& backend,
   in.record("repeat.seed", arrival_seed);
   bind_experiment(in, profiles);
   set_arrival_seed(in.config, arrival_seed);
-  in.record("engine_abi", engine_abi(in.config));
+  in.record("engine_abi", engine_abi(in.config, in.identity()));
   const std::optional<Infeasible> problem = infeasible(in, in.config);
   check_together(in, in.config);
   in.reject_unknown();

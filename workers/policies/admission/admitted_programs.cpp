@@ -76,7 +76,7 @@ void AdmittedPrograms::on_turn_end(const Request& request, Nanos now) {
       if (const auto root = members_.find(job.root); root != members_.end())
         root->second.contexts.erase(request.spec.job);
     } else {
-      if (block_size_ > 0) programs();  // counted anew, without what has ended
+      if (block_size_ > 0) count_common_once(programs());  // without what has ended
       if (!aborted) rule_->on_end(member->second.program);
       members_.erase(member);
     }
@@ -119,7 +119,7 @@ void AdmittedPrograms::count_common_once(const std::vector<Program*>& all) const
   for (const bool first : {true, false})
     for (Program* program : all) {
       if ((program->admitted || program->in_engine()) != first) continue;
-      program->tokens = 0;
+      program->tokens = program->common = 0;
       for (const auto& [job, context] : members_.at(program->root).contexts) {
         std::size_t common = 0;
         // A block's hash is that of all before it, too.
@@ -127,7 +127,9 @@ void AdmittedPrograms::count_common_once(const std::vector<Program*>& all) const
           while (common < std::min(other.size(), context.size()) &&
                  other[common] == context[common])
             ++common;
-        program->tokens += jobs_[index(job)].tokens - static_cast<int>(common) * block_size_;
+        const int shared = static_cast<int>(common) * block_size_;
+        program->tokens += jobs_[index(job)].tokens - shared;
+        program->common += shared;
         counted.emplace_back(context);
       }
     }
@@ -157,13 +159,13 @@ std::vector<Program*> AdmittedPrograms::programs() const {
     all.push_back(&members_.at(held->spec.job).program);
   for (auto& [root, member] : members_)
     if (!member.program.held()) all.push_back(&member.program);
-  if (block_size_ > 0) count_common_once(all);
   return all;
 }
 
 void AdmittedPrograms::decide(bool timer) const {
   turn_ended_ = false;
   const std::vector<Program*> all = programs();
+  if (block_size_ > 0) count_common_once(all);
   if (timer) {
     rule_->on_timer(all, now_);
   } else {

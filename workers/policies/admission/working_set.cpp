@@ -4,8 +4,8 @@
 // context after one more turn (horizon one_turn), the mean context at the end of programs
 // (mean_end), or its own last context as the client says it
 // (hint; where it says nothing, one_turn). A program whose first turn has been held back for
-// first_wait_s is a guest: it is served that turn whatever the room, and then waits like the
-// others.
+// first_wait_s is a guest: it is served that turn whatever the room, at the next change or the next
+// look at the clock, and then waits like the others.
 #include <algorithm>
 #include <memory>
 #include <ranges>
@@ -41,8 +41,9 @@ constexpr Parameter kFirstWait = {
     .is_neutral = true,
     .unit = "s",
     .says =
-        "A first turn that has been held back this long is served whatever the room, when the next "
-        "turn arrives or ends."};
+        "A first turn that has been held back this long is served whatever the room, at most 0.1 s "
+        "and a step later."};
+constexpr Nanos kLook{std::chrono::milliseconds{100}};  // between two looks at the clock
 
 class WorkingSet final : public AdmissionRule {
  public:
@@ -60,13 +61,13 @@ class WorkingSet final : public AdmissionRule {
     for (Program* p : programs)
       if (guests_.erase(p->root) > 0) p->admitted = false;  // its turn stays in the engine
     admit_in_order(programs);
-    for (Program* p : programs) {
-      if (!p->held() || p->admitted || p->turns > 1 || now - p->since < first_wait_) continue;
-      p->admitted = true;
-      guests_.insert(p->root);
-    }
+    admit_guests(programs, now);
     pause_last(programs);
   }
+  Nanos period() const override {
+    return first_wait_ < engine::from_seconds(kFirstWait.fallback) ? kLook : Nanos{0};
+  }
+  void on_timer(Programs programs, Nanos now) override { admit_guests(programs, now); }
 
   void on_end(const Program& program) override {
     ++ended_;
@@ -88,10 +89,18 @@ class WorkingSet final : public AdmissionRule {
     }
   }
 
+  void admit_guests(Programs programs, Nanos now) {
+    for (Program* p : programs) {
+      if (!p->held() || p->admitted || p->turns > 1 || now - p->since < first_wait_) continue;
+      p->admitted = true;
+      guests_.insert(p->root);
+    }
+  }
+
   double need(const Program& program, double growth) const {
     if (told_) {
       const int told = config_.last_context(program.root);
-      if (told > 0) return std::max(program.tokens, told);
+      if (told > 0) return std::max(program.tokens, told - program.common);
     }
     if (mean_end_ && ended_ > 0) return std::max<double>(program.tokens, ended_tokens_ / ended_);
     return program.tokens + growth;
