@@ -13,10 +13,11 @@ namespace analysis {
 namespace {
 
 constexpr std::string_view kAt = "at.";
-const std::vector<std::string> kWords = {"says",   "source",    "metric",    "experiment",
-                                         "pooled", "cells",     "repeats",   "low",
-                                         "high",   "tolerance", "published", "own_numbers"};
-constexpr std::array<std::string_view, 4> kFilters = {"where.", "value.", "base.", "assumed."};
+const std::vector<std::string> kWords = {
+    "says",  "source", "metric", "experiment", "pooled",    "cells",      "repeats",
+    "draws", "low",    "high",   "tolerance",  "published", "own_numbers"};
+constexpr std::array<std::string_view, 5> kFilters = {"where.", "value.", "base.", "from.",
+                                                      "assumed."};
 
 struct DraftPoint {
   std::string name;
@@ -148,14 +149,21 @@ ClaimPoint finished_point(const Draft& claim, const std::string& name, sweep::Pa
   ClaimPoint point;
   point.name = name;
   add(point.cells, keys, "where.");
-  point.base = point.cells;
+  point.base = point.from = point.cells;
   add(point.cells, keys, "value.");
   add(point.base, keys, "base.");
-  for (const std::string prefix : {"value.", "base."})
+  add(point.from, keys, "from.");
+  const auto has = [&](std::string_view prefix) {
+    return std::ranges::any_of(keys,
+                               [&](const auto& entry) { return entry.first.starts_with(prefix); });
+  };
+  for (const std::string prefix : {"value.", "base.", "from."})
     for (const auto& [key, param] : keys)
       if (key.starts_with(prefix)) point.varied.push_back(key.substr(prefix.size()));
-  point.is_ratio =
-      std::ranges::any_of(keys, [](const auto& entry) { return entry.first.starts_with("base."); });
+  point.is_ratio = has("base.");
+  if (!has("from.")) point.from.clear();
+  if (!point.from.empty() && !point.is_ratio)
+    fail(claim.where, "claim " + claim.id + " has from and no base");
   point.group_size = count(keys, "cells", 0);
   if (const auto stated = number(keys, "published")) {
     point.published = *stated;
@@ -185,6 +193,7 @@ Claim finished(const Draft& draft, std::span<const Published> published) {
   claim.experiment = reader.text("experiment", "");
   claim.pooled = reader.boolean("pooled", false);
   claim.repeats = count(draft.common, "repeats", 3);
+  claim.draws = reader.text("draws", "");
   claim.own_numbers = reader.text("own_numbers", "");
   add(claim.assumed, draft.common, "assumed.");
   for (const auto& [name, own] : draft.points)

@@ -13,7 +13,7 @@ namespace analysis {
 namespace {
 
 using Cells = std::vector<const ConfiguredCell*>;
-using Repeats = std::map<std::int64_t, Cells>;  // by seed
+using Repeats = std::map<std::int64_t, Cells>;  // by seed, or by the value of the claim's draws
 
 struct NoCells : CannotJudge {
   using CannotJudge::CannotJudge;
@@ -26,6 +26,13 @@ std::string shown_filter(const CellFilter& filter) {
   return text;
 }
 
+std::int64_t repeat_of(const Claim& claim, const ConfiguredCell& cell) {
+  if (claim.draws.empty()) return cell.record->seed;
+  const auto value = cell.written(claim.draws);
+  if (const auto* whole = value ? std::get_if<std::int64_t>(&*value) : nullptr) return *whole;
+  throw CannotJudge("the cells have no whole number for " + claim.draws);
+}
+
 /// The cells of one side of a claim, by repeat.
 Repeats select(const ClaimRow& row, const CellFilter& filter, const Cells& cells) {
   const Claim& claim = *row.claim;
@@ -35,12 +42,12 @@ Repeats select(const ClaimRow& row, const CellFilter& filter, const Cells& cells
   for (const ConfiguredCell* cell : cells) {
     if (!matches(*cell, filter)) continue;
     if (first == nullptr) first = cell;
-    const auto difference = first_incomparable(*first, *cell, {});
+    const auto difference = first_incomparable(*first, *cell, {claim.draws});
     if (!claim.pooled && difference) {
       throw CannotJudge("cells with " + shown_filter(filter) + " differ in " + difference->key +
                         ": " + shown(difference->a) + " and " + shown(difference->b));
     }
-    repeats[cell->record->seed].push_back(cell);
+    repeats[repeat_of(claim, *cell)].push_back(cell);
   }
   if (repeats.empty()) {
     throw NoCells("no result with " + shown_filter(filter) +
@@ -79,18 +86,44 @@ void add_cells(ClaimRow& row, const Repeats& repeats) {
     for (const ConfiguredCell* cell : cells) row.cells.push_back(cell->record->key);
 }
 
-void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells) {
-  Repeats base = select(row, row.point->base, cells);
-  const auto difference = first_incomparable(*base.begin()->second.front(),
-                                             *value.begin()->second.front(), row.point->varied);
+/// The other side of a ratio, with the repeats that `value` has, too.
+Repeats other_side(const ClaimRow& row, const CellFilter& filter, Repeats& value,
+                   const Cells& cells) {
+  Repeats other = select(row, filter, cells);
+  std::vector<std::string> varied = row.point->varied;
+  varied.push_back(row.claim->draws);
+  const auto difference =
+      first_incomparable(*other.begin()->second.front(), *value.begin()->second.front(), varied);
   if (!row.claim->pooled && difference) {
     throw CannotJudge("the two sides differ in " + difference->key + ": " + shown(difference->a) +
                       " and " + shown(difference->b));
   }
-  keep_pairs(value, base);
+  keep_pairs(value, other);
+  return other;
+}
+
+/// `from` less `values`, of the repeats that both have.
+BySeed gain_over(const BySeed& from, const BySeed& values) {
+  BySeed gains;
+  for (const auto& [repeat, value] : values)
+    if (const auto found = from.find(repeat); found != from.end())
+      gains[repeat] = found->second - value;
+  return gains;
+}
+
+void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells) {
+  const Repeats base = other_side(row, row.point->base, value, cells);
+  BySeed ours = values_of(*row.claim, value), theirs = values_of(*row.claim, base);
+  if (!row.point->from.empty()) {
+    const Repeats from = other_side(row, row.point->from, value, cells);
+    const BySeed before = values_of(*row.claim, from);
+    ours = gain_over(before, ours);
+    theirs = gain_over(before, theirs);
+    add_cells(row, from);
+  }
   add_cells(row, value);
   add_cells(row, base);
-  const Ratio ratio = ratio_of(values_of(*row.claim, value), values_of(*row.claim, base));
+  const Ratio ratio = ratio_of(ours, theirs);
   if (!std::isfinite(ratio.value)) throw CannotJudge("the base of the ratio is 0");
   row.ours = ratio;
 }
@@ -151,7 +184,7 @@ void decide(ClaimRow& row) {
 
 /// Whether the claimed ratio lies above 1 or below; none within 1 % of it.
 int claimed_side(const ClaimPoint& point) {
-  if (!point.is_ratio) return 0;
+  if (!point.is_ratio || !point.from.empty()) return 0;
   if (point.low < 1 && point.high > 1) return 0;  // a claim of equality
   if (!std::isnan(point.published)) {
     if (std::abs(point.published - 1) < kEqual) return 0;

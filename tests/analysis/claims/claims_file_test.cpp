@@ -57,6 +57,9 @@ TEST_CASE("an invalid file of claims is refused with the place of the error", "[
   CHECK_THAT(refusal(std::string(kRatio) + "tolerance = 0.1\n"),
              Contains("both a tolerance and limits"));
   CHECK_THAT(refusal(std::string(kRatio) + "[R-5.at.x]\nlow = 9\n"), Contains("low above high"));
+  CHECK_THAT(
+      refusal("[A]\nsays = \"x\"\nsource = \"y\"\nmetric = \"m\"\nlow = 1\nfrom.policy = \"a\"\n"),
+      Contains("has from and no base"));
 }
 
 TEST_CASE("the shipped claims can be read, each beside its own source's numbers", "[claims]") {

@@ -97,6 +97,32 @@ TEST_CASE("a ratio's direction is judged apart from its size", "[claims]") {
   CHECK(judged(110, 30).direction == Verdict::undecided);
 }
 
+TEST_CASE("a share of a gain is what a rule gains by what another does, over a third", "[claims]") {
+  Court court(
+      "[GAIN]\nsays = \"a\"\nsource = \"b\"\nmetric = \"jct_wall_mean_s\"\nlow = 0.95\n"
+      "value.policy = \"pin\"\nbase.policy = \"continuum\"\nfrom.policy = \"fcfs\"\n");
+  court.add("fcfs", {100, 110, 120});
+  court.add("continuum", {60, 72, 79});
+  court.add("pin", {90, 101, 109});
+  const ClaimRow row = court.row();
+  CHECK(row.ours.value == Approx(std::cbrt(10.0 / 40 * (9.0 / 38) * (11.0 / 41))));
+  CHECK(row.verdict == Verdict::not_reproduced);
+  CHECK_FALSE(row.direction);  // below 1 is not slower
+  CHECK(row.cells.size() == 9);
+}
+
+TEST_CASE("a claim's repeats can be the values of an axis", "[claims]") {
+  Court court(std::string(kRatio) + "draws = \"workload.seed\"\n");
+  for (const std::int64_t draw : {1, 2, 3}) {
+    court.add("fcfs", {3.5 * static_cast<double>(draw)}, {{"workload.seed", whole(draw)}});
+    court.add("continuum", {1.0 * static_cast<double>(draw)}, {{"workload.seed", whole(draw)}});
+  }
+  CHECK(court.row().verdict == Verdict::reproduced);
+  CHECK(court.row().ours.repeats == 3);
+  court.add("fcfs", {3.5}, {{"workload.seed", text("x")}});
+  CHECK_THAT(court.row().reason, Contains("have no whole number for workload.seed"));
+}
+
 TEST_CASE("a claim that two figures are about equal has no direction", "[claims]") {
   Court court(std::string(kRatio) + "published = 1.0\n");
   court.add("fcfs", {350, 340, 360});
