@@ -53,12 +53,12 @@ def sku():
 
 def tiny(policy, backend=BACKEND):
     text = TINY.format(backend=backend, sku=sku(), policy=policy, dtype="float32" if BACKEND == "cpu" else "bfloat16")
-    return text if policy == "cpu_offload" else text.replace("host_kv_tokens = 1536\n", "")
+    return text if policy in ("cpu_offload", "predictive_prefetch") else text.replace("host_kv_tokens = 1536\n", "")
 
 
 def rows_of(policy, axis, values, **keys):
     """The cells of the policy with these values of policy.AXIS and further keys of policy.*, all of which have run."""
-    listed = ", ".join(f'"{value}"' for value in values)
+    listed = ", ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in values)
     text = tiny(policy).replace("jps = [20]", f'jps = [20]\n"policy.{axis}" = [{listed}]')
     with Folder(text) as folder:
         words = [PROGRAM, "run", "farm.toml", "--archive", "a.h5"]
@@ -76,6 +76,11 @@ def rows_of(policy, axis, values, **keys):
 def rules():
     rows_of("fcfs", "eviction", ("partial_first", "next_use", "oracle", "slru", "tail_lru", "retention_priority", "cost_aware", "session_close"))
     rows_of("fcfs", "admission", ("working_set", "thunder", "quota"))
+    rows_of("working_set", "first_wait_s", (0, 0.02))
+    for admission in ("working_set", "thunder"):
+        rows_of("fcfs", "shared_prefixes", ("each", "once"), admission=admission)
+    for row in rows_of("predictive_prefetch", "prefetch", ("at_pause", "at_enqueue", "oracle")):
+        expect(float(row["host_hit_tok"]) > 0, f"tokens found on the host in {row['label']}: {row['host_hit_tok']}")
     for row in rows_of("cpu_offload", "host_eviction", ("next_use", "oracle", "arc")):
         expect(float(row["host_hit_tok"]) > 0, f"tokens found on the host in {row['label']}: {row['host_hit_tok']}")
 

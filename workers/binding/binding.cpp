@@ -23,7 +23,8 @@ std::int64_t engine_abi(const ExperimentConfig& config,
   const bool hints = identity.contains("policy.shared_prefixes") && horizon != identity.end() &&
                      horizon->second == sweep::Value(std::string("hint"));
   const int admission = identity.contains("policy.first_wait_s") || hints ? 10 : 0;
-  if (tier.kind == engine::TierKind::offload) return admission + (tier.as_v0_26 ? 9 : 6);
+  const int disk = identity.contains("policy.disk_gib") ? 20 : 0;
+  if (tier.kind == engine::TierKind::offload) return disk + admission + (tier.as_v0_26 ? 9 : 6);
   return admission + (config.policy.admission.max_programs > 0 ? 5 : 4);
 }
 

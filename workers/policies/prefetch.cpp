@@ -62,7 +62,7 @@ class Predictive final : public engine::PrefetchPolicy {
   }
 
   double recompute_s(int context_tokens, int missing_tokens) const override {
-    return reload_.seconds(context_tokens) - reload_.seconds(context_tokens - missing_tokens);
+    return reload_.seconds_of(missing_tokens, context_tokens);
   }
 
   double score(const AwaitedKv& kv, const Scarcity& scarce) const override {
@@ -102,7 +102,7 @@ class WithRoom final : public engine::PrefetchPolicy {
   /// first, and none for the sake of another.
   Nanos returns_by(JobId, double, Nanos now) const override { return now + std::chrono::hours{1}; }
   double recompute_s(int context, int missing) const override {
-    return reload_.seconds(context) - reload_.seconds(context - missing);
+    return reload_.seconds_of(missing, context);
   }
   double score(const AwaitedKv& kv, const Scarcity&) const override {
     return recompute_s(kv.context_tokens, kv.missing_tokens);

@@ -17,13 +17,13 @@ bool DiskTier::read_back(std::span<const ContentId> contents, int first, const T
   const auto taken = host_.offer(known, first, by, use, now);
   if (!taken || taken->empty()) return false;
   Read& read = reads_.emplace_back();
+  read.by = by;
   for (const auto& [position, slot] : *taken) {
     const ContentId content = known[static_cast<std::size_t>(position - first)];
     store_.use(content);
     use.at(position) |= HostUse::from_disk;
     read.copies.push_back({slot, content});
   }
-  events_.add(KvEventKind::disk_load, KvReason::demand, by, static_cast<int>(taken->size()));
   read.evicted = take_evicted(by);
   return true;
 }
@@ -54,15 +54,18 @@ void DiskTier::begin(Nanos now) {
   for (; num_begun_ < reads_.size(); ++num_begun_) begin(reads_[num_begun_], now);
 }
 
-/// Victims of this or of a later read may have displaced a content. A slot is free once the disk
-/// has what was in it.
+/// A content may have been evicted for victims of this or of a later read. A slot is free once the
+/// disk has what was in it.
 void DiskTier::begin(Read& read, Nanos now) {
   Nanos from = write(read.evicted, now);
   std::erase_if(read.copies, [&](const DiskCopy& copy) {
-    const bool left = !store_.contains(copy.content);
-    if (left) read.lost.push_back(copy.slot);
-    return left;
+    const bool evicted = !store_.contains(copy.content);
+    if (evicted) read.unread.push_back(copy.slot);
+    return evicted;
   });
+  if (!read.copies.empty())
+    events_.add(KvEventKind::disk_load, KvReason::demand, read.by,
+                static_cast<int>(read.copies.size()));
   for (const DiskCopy& copy : read.copies) from = std::max(from, store_.written(copy.content));
   read.ready = read.copies.empty() ? from : disk_.read(read.copies, from);
 }
@@ -70,7 +73,7 @@ void DiskTier::begin(Read& read, Nanos now) {
 void DiskTier::finish(Nanos now) {
   for (; num_begun_ > 0 && reads_.front().ready <= now; --num_begun_) {
     for (const DiskCopy& copy : reads_.front().copies) host_.end_write(copy.slot);
-    for (const HostSlot slot : reads_.front().lost) host_.end_write(slot, false);
+    for (const HostSlot slot : reads_.front().unread) host_.end_write(slot, false);
     reads_.pop_front();
   }
 }

@@ -43,7 +43,8 @@ class DiskTier {
   struct Read {
     std::vector<DiskCopy> evicted;  // what its slots held, and the disk lacked
     std::vector<DiskCopy> copies;
-    std::vector<HostSlot> lost;  // that nothing is read into
+    std::vector<HostSlot> unread;  // whose contents the disk has evicted since
+    TurnRef by;
     Nanos ready = Nanos::max();  // until it has begun
   };
   std::vector<DiskCopy> take_evicted(const TurnRef& by);
