@@ -205,7 +205,10 @@ TEST_CASE("KV of fp8 has half the bytes in pool, host memory and on disk, and co
     };
     CHECK(read(narrow) == Approx(read(wide) / 2));
   }
-  CHECK_THROWS_AS(Cell().on("cuda").set("engine.kv_dtype", "fp8_e4m3").bind(), worker::NotBuilt);
+  const Cell on_card = Cell().on("cuda").set("engine.kv_dtype", "fp8_e4m3");
+  CHECK(on_card.config().model.fp8_kv);
+  CHECK_THAT(Cell(on_card).set("engine.prefill_attention", "contiguous").refusal(),
+             Catch::Matchers::Contains("engine.prefill_attention must be \"paged\" with"));
   CHECK_THAT(Cell(cell).set("sim.server", "vllm 0.26").refusal(),
              Catch::Matchers::Contains("engine.kv_dtype must be \"bf16\" with sim.server"));
 }
