@@ -27,7 +27,7 @@ __device__ inline float sum_over_lanes(float squares) {
   return squares;
 }
 
-/// What a head with this sum of squares is multiplied by, besides the norm's weight.
+/// The factor for a head with this sum of squares, besides the norm's weight.
 __device__ inline float head_scale(float squares, int head_dim, float epsilon) {
   return rsqrtf(__fadd_rn(squares / static_cast<float>(head_dim), epsilon));
 }

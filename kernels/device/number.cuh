@@ -68,7 +68,7 @@ __device__ inline std::uint32_t widen(std::uint16_t bytes) {
   const float2 numbers = __half22float2(pair);
   return pack<T>(numbers.x, numbers.y);
 }
-/// The same of four, and of eight. A register is taken apart as a vector, whose halves cost
+/// Four and eight values at once. A register is taken apart as a vector, whose halves cost
 /// nothing.
 template <class T>
 __device__ inline uint2 widen(std::uint32_t bytes) {

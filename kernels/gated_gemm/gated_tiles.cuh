@@ -35,7 +35,7 @@ __device__ inline void copy_gate_and_up_to_both(std::uint32_t to, const CUtensor
       : "memory");
 }
 
-/// What the two tiles of a cluster have in common.
+/// The shared part of the two tiles of a cluster.
 enum class Shares { tokens, weights };
 
 /// Tiles of kOutputs outputs of each row of x, by kGroups consumer warpgroups.

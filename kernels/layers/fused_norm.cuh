@@ -34,7 +34,7 @@ __device__ void compute_norm_factors(const NormBefore& norm, int warp, int rows,
   asm volatile("bar.arrive 3, %0;\n" ::"n"(kThreads + 32 * kWarps) : "memory");
 }
 
-/// What one row's sums are multiplied by.
+/// The factor for one row's sums.
 __device__ inline float norm_factor(const NormBefore& norm, int row) {
   return norm.squares ? norm_factors()[row] : 1.f;
 }

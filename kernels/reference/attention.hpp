@@ -42,7 +42,7 @@ struct AttentionScratch {
 template <class Kv>
 void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
                      AttentionScratch& scratch);
-/// The same, and logs the reads of each block's keys and values.
+/// Like the function above, and logs the reads of each block's keys and values.
 template <class Kv>
 void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
                      AttentionScratch& scratch, const Traced& log);

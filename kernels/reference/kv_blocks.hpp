@@ -22,7 +22,7 @@ struct PagedTokens {
 template <class Kv>
 void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
                int stride, const PagedTokens& tokens);
-/// The same, and logs the write of each head's key and value.
+/// Like the function above, and logs the write of each head's key and value.
 template <class Kv>
 void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
                int stride, const PagedTokens& tokens, const Traced& log);

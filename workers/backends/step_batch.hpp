@@ -75,7 +75,7 @@ struct KernelRange {
   std::span<const int> groups = {};                     // query heads that share keys; empty: any
 };
 
-/// What the kernels of kernels/ support, which this program may have been built without.
+/// The shapes that the kernels of kernels/ support, which this program may have been built without.
 KernelRange cuda_kernels();
 
 /// Why the kernels do not support the block size or the model's heads; empty: they do.

@@ -17,7 +17,7 @@ namespace policies {
 struct ReloadCost {
   double fixed_s = 0, linear_s = 0, quadratic_s = 0;
   double seconds(double n) const { return fixed_s + (linear_s + quadratic_s * n) * n; }
-  /// Of the last `missing` tokens of a context.
+  /// Seconds for the last `missing` tokens of a context.
   double seconds_of(int missing, int context) const {
     return seconds(context) - seconds(context - missing);
   }

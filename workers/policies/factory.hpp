@@ -28,7 +28,7 @@ std::unique_ptr<engine::RetentionPolicy> make_retention(const PolicyConfig& conf
 std::unique_ptr<TtlRule> make_ttl_rule(const PolicyConfig& config);
 /// Empty for lru and partial_first.
 engine::EvictionChoice make_eviction(const PolicyConfig& config);
-/// What leaves the host tier first; null for lru. Borrows the order.
+/// The host tier's order of eviction; null for lru. Borrows the order.
 std::unique_ptr<engine::HostEviction> make_host_eviction(const PolicyConfig& config,
                                                          const engine::QueueOrder& order);
 /// Null when nothing is prefetched.

@@ -58,7 +58,7 @@ class PromptSource {
   virtual ~PromptSource() = default;
   /// Replaces `tokens` by the turn's prompt, followed by its recorded answer.
   virtual void make(std::uint32_t job, int turn, std::vector<engine::TokenId>& tokens) const = 0;
-  /// What the turn's tokens are: prompt and answer, in order.
+  /// The segments of the turn's tokens: prompt and answer, in order.
   virtual std::vector<Segment> segments(std::uint32_t job, int turn) const = 0;
 };
 

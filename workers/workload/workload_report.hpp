@@ -54,7 +54,7 @@ struct BudgetPart {
   int tokens;
 };
 
-/// What one turn costs an idle engine that still holds all KV of the previous turn.
+/// The cost of one turn on an idle engine that still holds all KV of the previous turn.
 struct TokenBudget {
   std::string job;
   int turn = 0;   // from 0

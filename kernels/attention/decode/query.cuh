@@ -4,7 +4,7 @@
 
 namespace kernels::gpu::decode {
 
-/// What append_kv() has left to do to the heads of query tokens: nothing, to rotate queries and
+/// The work that append_kv() has left on the heads of query tokens: nothing, to rotate queries and
 /// keys, or to add biases (also to values), to normalize and to rotate. Biases and each norm may be
 /// absent.
 enum class Remaining { nothing, rotation, everything };

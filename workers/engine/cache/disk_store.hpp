@@ -9,8 +9,8 @@
 
 namespace engine {
 
-/// What a disk holds, in KV blocks by content. The content used least recently leaves first; it is
-/// used when host memory evicts it and when it is read.
+/// The contents of a disk, one KV block each. The content used least recently is evicted first; a
+/// use is an eviction from host memory or a read.
 class DiskStore {
  public:
   explicit DiskStore(std::int64_t capacity) : capacity_(capacity) {}

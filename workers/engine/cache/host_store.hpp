@@ -32,7 +32,7 @@ struct HostEntry {
   bool readable() const { return readers >= 0 && !lost; }
 };
 
-/// What one request has done with KV in host memory.
+/// One request's look-ups and stores of KV in host memory.
 struct HostUse {
   enum Flag : std::uint8_t { seen = 1, inserted = 2, reused = 4, missed = 8, from_disk = 16 };
   std::vector<std::uint8_t> blocks;  // flags, by position
@@ -53,7 +53,7 @@ struct HostUse {
   }
 };
 
-/// What counts as a use of a content of host memory.
+/// The events that use a content of host memory.
 enum class HostUses : std::uint8_t {
   by_requests,  // a request's end, and what it found
   by_touches,   // each look-up and store of a request; by LRU each end of a copy, too

@@ -159,7 +159,7 @@ void KvCache::release(std::span<const BlockId> blocks) {
   after_release(blocks);
 }
 
-/// What was released together stays in order: the last block of a table is allocated first.
+/// Blocks released together stay in order: the last block of a table is allocated first.
 void KvCache::after_release(std::span<const BlockId> blocks) {
   if (config_.partial_blocks_first)
     for (const BlockId block : blocks)

@@ -79,7 +79,7 @@ class KvCache {
   /// blocks are allocated for new_tokens alone. Leaves at least `free_blocks` free.
   Admission try_admit(Request& request, std::span<const BlockId> hits, int new_tokens,
                       int reserved_tokens, int free_blocks = 0);
-  /// The same, with the new blocks as the target of a load: they are not registered before
+  /// Like try_admit(), with the new blocks as the target of a load: they are not registered before
   /// register_loaded().
   Admission try_admit_loading(Request& request, std::span<const BlockId> hits, int new_tokens,
                               int reserved_tokens, int free_blocks = 0);

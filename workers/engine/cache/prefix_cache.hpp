@@ -45,7 +45,7 @@ class PrefixCache {
     return find(at);
   }
   bool contains(BlockId block) const { return content_of(block) != ContentId::none; }
-  /// What the block is registered with, or none.
+  /// The block's registered content, or none.
   ContentId content_of(BlockId block) const { return contents_[index(block)]; }
   const BlockHash& hash_of(ContentId content) const { return hashes_[index(content)]; }
   /// Numbers that there is room for.

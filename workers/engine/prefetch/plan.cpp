@@ -261,7 +261,7 @@ void Prefetcher::take_over(PausedJob& job, const TransferDone& done, Nanos now) 
   if (!paused(job.phase) || fetch.cancelled || !fetch.kept_when_there) release(job);
 }
 
-/// What a token of the job's KV saves for each second in the host tier.
+/// The saving of a token of the job's KV for each second in the host tier.
 double Prefetcher::value_per_second(PausedJob& job, Nanos now) {
   AwaitedKv kv;
   // Nothing is known of a first turn until it ends: it counts as one block.

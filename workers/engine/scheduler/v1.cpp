@@ -78,7 +78,7 @@ bool V1Batching::try_grow(Request& request, int num_tokens) {
 
 /// Admits from the head of the queue until one request cannot be admitted. No other overtakes it.
 void V1Batching::admit_waiting(Step& step) {
-  // What was passed over has waited for copies since then.
+  // Requests that were passed over have waited for copies since then.
   for (const auto& [request, id] : std::exchange(deferred_, {})) {
     if (request->id != id || !request->waits()) continue;
     request->time.load_stall += step.now - std::exchange(request->last_seen, step.now);

@@ -34,7 +34,7 @@ class V1Batching {
   /// Fills the step, and allocates all blocks that it needs.
   virtual void fill(Step& step);
 
-  // What older schedulers do besides.
+  // Further duties of older schedulers.
   virtual void on_computed(const StepPlan&, Nanos /*took*/) {}
   /// The request has ended; its blocks are about to be released.
   virtual void on_finish(Request&) {}

@@ -48,7 +48,7 @@ class EvictionRule {
 using EvictionOrderMaker =
     std::function<std::unique_ptr<EvictionOrder>(KvCache&, const QueueOrder&)>;
 
-/// What orders evictions; at most one is set. Without either, the block released first is evicted
+/// The order of evictions; at most one is set. Without either, the block released first is evicted
 /// first.
 struct EvictionChoice {
   EvictionOrderMaker order{};

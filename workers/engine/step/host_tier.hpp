@@ -67,7 +67,7 @@ class HostTier {
  public:
   virtual ~HostTier() = default;
 
-  // What every tier does.
+  // Duties of every tier.
   /// KV that could be loaded behind the first `gpu_tokens` tokens (whole blocks). Holds it against
   /// eviction until load() or forget(). May be called again in every step.
   virtual HostHit find(Request& request, int gpu_tokens) = 0;
@@ -82,7 +82,7 @@ class HostTier {
   virtual HostUsage usage() const = 0;
   virtual TransferStats take_stats() = 0;
 
-  // What a tier with copies in the background does.
+  // Duties of a tier with copies in the background.
   /// Before scheduling: handles completed copies and returns the loads among them. Valid until the
   /// next call.
   virtual std::span<const LoadedKv> poll(Nanos /*now*/) { return {}; }
@@ -91,7 +91,7 @@ class HostTier {
   /// Waits for a copy, at most until `until`. Requires busy().
   virtual void wait(Clock&, Nanos /*until*/) {}
 
-  // What a tier may do.
+  // Optional.
   /// A turn has arrived, and waits.
   virtual void on_arrival(const Request&, Nanos /*now*/) {}
   /// The turn is finished; its blocks are about to be released or pinned.

@@ -18,7 +18,7 @@ struct PinRules {
                             // for each. What is beyond it at the end of a turn is not pinned
 };
 
-/// What happens to a turn's KV while its tool runs.
+/// The fate of a turn's KV while its tool runs.
 struct GapDecision {
   bool pin = false;
   KvReason reason = KvReason::none;

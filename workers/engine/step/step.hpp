@@ -26,7 +26,7 @@ struct ScheduledRequest {
   int recomputed = 0;  // of num_tokens, prefill that was computed before and evicted
 };
 
-/// What one engine iteration computes. Requests are in service order: running first, then
+/// The work of one engine iteration. Requests are in service order: running first, then
 /// admissions.
 struct StepPlan {
   std::uint64_t step = 0;  // counts from 1

@@ -10,7 +10,7 @@
 namespace engine {
 namespace {
 
-/// What binding refuses otherwise.
+/// Whether binding accepts it.
 [[maybe_unused]] bool is_possible(const TierConfig& config, int block_size) {
   const bool stores = config.store_mode == StoreMode::prompt || config.store_mode == StoreMode::all;
   const bool may_prefetch = config.kind == TierKind::offload && stores;

@@ -26,7 +26,7 @@ struct TierConfig {
   TierKind kind = TierKind::none;
   std::int64_t host_blocks = 0;  // size of the host tier
   TransferConfig transfers{};
-  // What leaves the tier first; offload, lmcache. Borrowed; null: what was used least recently.
+  // The order of eviction; offload, lmcache. Borrowed; null: least recently used first.
   HostEviction* eviction = nullptr;
   bool arc = false;  // by ARC, without a rule; offload, lmcache
 

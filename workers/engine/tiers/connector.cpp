@@ -137,7 +137,7 @@ void ConnectorTier::on_turn_finish(Request& request, Nanos now) {
   if (config_.eviction != nullptr) config_.eviction->on_turn_finish(request, now);
 }
 
-/// What the request has not offered yet is offered in the next step, when its blocks are free.
+/// The request's remaining blocks are offered in the next step, when they are free.
 void ConnectorTier::end(Request& request, int tokens) {
   auto* client = static_cast<Client*>(std::exchange(request.tier.client, nullptr));
   if (client == nullptr) return;
@@ -243,7 +243,7 @@ int ConnectorTier::end_of_stored(const Client& client, std::span<const BlockId> 
   return end;
 }
 
-/// What the last offer evicted for the client.
+/// Records the victims of the last offer, for the client.
 void ConnectorTier::record_evicted(const Client& client) {
   for (const HostStore::Evicted& lost : host_.evicted()) {
     evicted_.push_back(lost.slot);
@@ -317,7 +317,7 @@ void ConnectorTier::wait(Clock& clock, Nanos until) {
   if (!submits && until < Nanos::max()) clock.wait_until(until);
 }
 
-/// What was observed of loads ahead of their turns is under way until it is known.
+/// Observed loads ahead of their turns are under way until they are told.
 bool ConnectorTier::busy() const {
   const auto told = [](const auto& done) { return !done.empty(); };
   return !jobs_.empty() || !ended_.empty() || !transfers_.idle() || (disk_ && disk_->busy()) ||

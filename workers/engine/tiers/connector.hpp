@@ -59,7 +59,7 @@ class ConnectorTier final : public HostTier, public Connector {
   const std::deque<std::unique_ptr<Job>>& jobs() const { return jobs_; }
   std::span<const RequestId> failed_stores() const { return failed_stores_; }
   std::span<const HostSlot> evicted() const { return evicted_; }
-  /// What was observed, oldest first.
+  /// The observed transfers, oldest first.
   const std::deque<std::vector<TransferDone>>& observed() const { return observed_; }
   const HostStore& host() const { return host_; }
 

@@ -29,9 +29,9 @@ class DiskTier {
                  Nanos now);
   /// The reads since the last call begin.
   void begin(Nanos now);
-  /// What the host store's last offer evicted is written. Returns when its slots are free.
+  /// Writes the victims of the host store's last offer. Returns when their slots are free.
   Nanos write_evicted(const TurnRef& by, Nanos now);
-  /// What has been read by now can be found in host memory.
+  /// Contents that have been read by now can be found in host memory.
   void finish(Nanos now);
 
   bool busy() const { return !reads_.empty(); }

@@ -3,8 +3,8 @@
 
 namespace policies {
 
-/// What rules declare that count contexts, and whether each program's tokens are those that it adds
-/// to the programs before it.
+/// The parameter of rules that count contexts: whether a program's tokens are only those that it
+/// adds to the programs before it.
 inline constexpr const char* kSharedPrefixWords[] = {"each", "once"};
 inline constexpr Parameter kSharedPrefixes = {
     .name = "shared_prefixes",

@@ -7,7 +7,7 @@
 
 namespace policies {
 
-/// What a forecast is based on.
+/// The observations behind a forecast.
 enum class Evidence : std::uint8_t {
   prior,   // no observation yet
   pooled,  // calls of all tools

@@ -51,7 +51,7 @@ void add_parameters(const Table& table, const Where& where, std::vector<Declared
   for (const auto& [parameter, names] : found) all.push_back({parameter, where(names)});
 }
 
-/// The same, where an entry's parameters count as far as policy.`axis` names it.
+/// Adds the parameters of every entry, which count where policy.`axis` names it.
 template <class Table>
 void add_parameters(const Table& table, const char* axis, std::vector<DeclaredParameter>& all) {
   add_parameters(

@@ -1,4 +1,4 @@
-// What is known of a gap before it ends: from the replayed recording (oracle), an upper bound for
+// Gaps known before they end: from the replayed recording (oracle), an upper bound for
 // all estimators, or from the client's hint, which is roughly right (client_hint).
 #include <algorithm>
 #include <memory>

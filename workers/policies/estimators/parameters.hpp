@@ -25,7 +25,7 @@ struct Parameter {
   const char* says;  // one sentence of documentation
 };
 
-/// What a rule declares in its file: its parameters, and names of reasons for its decisions beyond
+/// The declarations of a rule's file: its parameters, and names of reasons for its decisions beyond
 /// those of engine::KvReason (own_reason).
 struct Declared {
   std::vector<Parameter> parameters{};

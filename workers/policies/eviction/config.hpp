@@ -29,7 +29,7 @@ struct RetainedRanges {
 /// engine::InputError.
 RetainedRanges parse_retained(const std::string& text);
 
-/// What the rules of eviction need to know. Values that a rule does not use are ignored.
+/// Settings of the rules of eviction. Values that a rule does not use are ignored.
 struct EvictionConfig {
   Parameters parameters{};  // that rules declare
 

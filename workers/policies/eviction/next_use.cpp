@@ -183,7 +183,7 @@ void NextUse::before_eviction(int count) {
   passed_over_.clear();
 }
 
-/// What makes the order by this estimator.
+/// A maker of the order by this estimator.
 engine::EvictionOrderMaker maker(const EstimatorConfig& estimator) {
   return [estimator](engine::KvCache& kv, const engine::QueueOrder& order) {
     return std::make_unique<NextUse>(kv, order, estimator);

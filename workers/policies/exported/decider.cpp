@@ -192,7 +192,7 @@ struct kvsweep_decider {
 
 namespace {
 
-/// What `act` returns; `failed` when it throws, with the reason in the decider's message.
+/// The result of `act`; `failed` when it throws, with the reason in the decider's message.
 template <class Result, class Act>
 Result guarded(kvsweep_decider* decider, Result failed, Act&& act) noexcept {
   try {

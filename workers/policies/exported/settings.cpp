@@ -39,7 +39,7 @@ std::string choice(const std::string& key, const std::string& text, const Words&
 
 using Setter = std::function<void(const std::string& key, const std::string& text)>;
 
-/// What a scheduler of others can obey, beside the parameters that rules declare.
+/// The settings that a foreign scheduler can obey, beside the parameters that rules declare.
 std::map<std::string, Setter> setters_of(PolicyConfig& policy) {
   std::map<std::string, Setter> setters{
       {"order", [&](auto&, auto& text) { policy.order = text; }},

@@ -9,7 +9,7 @@
 
 namespace policies {
 
-/// What the rules need to know. Values that a rule does not use are ignored.
+/// Settings of the rules. Values that a rule does not use are ignored.
 struct HostEvictionConfig {
   EstimatorConfig estimator{};                // next_use
   const engine::QueueOrder* order = nullptr;  // next_use: the turns that wait; borrowed

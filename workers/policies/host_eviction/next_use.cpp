@@ -100,7 +100,7 @@ class NextUse final : public engine::HostEviction {
   struct HashOf {
     std::size_t operator()(const BlockHash& hash) const { return hash.low; }
   };
-  /// What is stored, or used by a job.
+  /// A content that is stored, or used by a job.
   struct Content {
     BlockHash hash{};
     int place = 0;  // in every context that has it

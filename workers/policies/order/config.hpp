@@ -9,7 +9,7 @@
 
 namespace policies {
 
-/// What orders need to know. Values that an order does not use are ignored.
+/// Settings of orders. Values that an order does not use are ignored.
 struct OrderConfig {
   Parameters parameters{};                                       // that orders declare
   WorkSource true_work{};                                        // srpt, oracle and hint

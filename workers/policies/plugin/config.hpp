@@ -10,7 +10,7 @@ namespace policies {
 
 class Plugin;
 
-/// What the functions of a plugin have cost.
+/// The cost of a plugin's functions so far.
 struct PluginUse {
   std::int64_t calls = 0;
   engine::Nanos time{0};  // of the host, on the wall clock

@@ -13,8 +13,8 @@ namespace policies {
 /// is impossible.
 std::shared_ptr<Plugin> load_plugin(const PluginConfig& config);
 
-/// What the plugin decides. All throw engine::InputError when it does not offer that, and their
-/// functions when it answers what its header forbids.
+/// The rules of a plugin. Making one throws engine::InputError when the plugin does not offer it;
+/// calling it does when the plugin answers what its header forbids.
 std::unique_ptr<engine::QueueOrder> make_plugin_order(std::shared_ptr<Plugin> plugin);
 std::unique_ptr<AdmissionRule> make_plugin_admission(std::shared_ptr<Plugin> plugin);
 std::unique_ptr<engine::RetentionPolicy> make_plugin_retention(std::shared_ptr<Plugin> plugin,

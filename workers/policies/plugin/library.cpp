@@ -90,7 +90,7 @@ void try_out_once(const std::string& path, engine::Nanos most_loading) {
   tried[path] = file;
 }
 
-/// What the axis needs, where the table lacks it; else null.
+/// The name of the function that the axis needs and the table lacks; null if it has all.
 const char* missing(const kvsweep_policy& table, const std::string& axis) {
   const struct {
     const char* axis;

@@ -9,11 +9,11 @@ namespace policies {
 
 class PythonPolicy;
 
-/// What decides for a cell, loaded while this lives: a shared object with the table of
+/// A cell's plugin, loaded while this lives: a shared object with the table of
 /// kvsweep_policy.h, or a Python file (.py) with a class that does as much.
 class PluginLibrary {
  public:
-  /// What a file may take to be loaded.
+  /// The longest time that loading a file may take.
   static constexpr engine::Nanos kMostLoading = std::chrono::seconds(30);
 
   /// Throws engine::InputError, which says what was found, when the file cannot be loaded, has no

@@ -131,7 +131,7 @@ using Rows =
                Row<&T::retain>, Row<&T::rank_block>, Row<&T::on_computed>, Row<&T::on_hit>,
                Row<&T::on_released, 2>, Row<&T::on_freed>, Row<&T::on_used>, Row<&T::on_evicted>>;
 constexpr std::size_t kFunctions = std::tuple_size_v<Rows>;
-/// What a class says that it offers: settings, whether it has each function, and a digest.
+/// The size of a class's offer: settings, whether it has each function, and a digest.
 constexpr std::size_t kSettings = 16, kDigest = 64, kOffers = kSettings + kFunctions + kDigest;
 
 template <std::uint32_t number, auto member, std::size_t array>
@@ -208,7 +208,7 @@ void PythonPolicy::await_first(engine::Nanos most_loading) {
   fail(not_loaded_within(most_loading));
 }
 
-/// What says where it is about the plugin, while a sweep is read.
+/// Names the key once it serves; while a sweep is read, binding does.
 void PythonPolicy::fail(const std::string& what) const {
   throw InputError((serves_ ? "policy.plugin " : "") + what + " (" + path_ + ')');
 }

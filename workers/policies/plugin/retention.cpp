@@ -1,4 +1,4 @@
-// What happens to KV while a tool runs, as a plugin decides.
+// Retention of KV while a tool runs, as a plugin decides.
 #include <limits>
 
 #include "workers/policies/plugin/factory.hpp"

@@ -9,7 +9,7 @@
 
 namespace workload {
 
-/// What a trace holds.
+/// The counts of a trace's contents.
 struct TraceCounts {
   std::int64_t jobs = 0, turns = 0, prompt_tokens = 0, answer_tokens = 0;
   std::int64_t arrivals = 0, gaps = 0, starts = 0;

@@ -12,7 +12,7 @@ namespace {
 
 using engine::Nanos;
 
-/// What remains of a session under the rules: which turns, and where they stand.
+/// The part of a session that the rules keep: which turns, and where they stand.
 struct Excerpt {
   std::vector<bool> kept;   // by turn
   int prefix_turn = -1;     // replayed with an answer of one token, to compute the prefix
@@ -74,7 +74,7 @@ class Excerpting {
       const TraceTurn& turn = session_.turns[t];
       const auto agent = static_cast<std::size_t>(turn.agent);
       if (turn.agent != 0 && !ended[agent]) {
-        // What only the computed prefix had spawned is over when the excerpt begins.
+        // Agents spawned by the computed prefix alone are over when the excerpt begins.
         const bool plays = std::ranges::any_of(turn.waits_for, [&](int wait) {
           return made_.kept[static_cast<std::size_t>(wait)] && wait != made_.prefix_turn;
         });

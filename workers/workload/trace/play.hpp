@@ -11,14 +11,14 @@
 
 namespace workload {
 
-/// What the time before a turn is, after what it waits for.
+/// The time from the end of the turns that a turn waits for to its own start.
 enum class Pacing : std::uint8_t {
   think,         // the client's own time, a tool or a person; else as the others have it
   recorded,      // the turn starts as long after its agent's previous one as it did
   end_to_start,  // the recorded server's idle time
 };
 
-/// What happens to a session with a turn that the model cannot hold.
+/// The treatment of a session with a turn that the model cannot hold.
 enum class TooLong : std::uint8_t {
   drop,  // it is left out
   cut,   // its agent ends before that turn

@@ -19,7 +19,7 @@ struct DeviceInfo {
   std::optional<NvmlCard> card;  // the same card, by its PCI bus id; empty without NVML
 };
 
-/// What NVIDIA's driver shows this process, CUDA_VISIBLE_DEVICES included.
+/// The devices that NVIDIA's driver shows this process, CUDA_VISIBLE_DEVICES included.
 struct DriverDevices {
   std::string cuda;     // "13.0", the newest CUDA that the driver serves; empty without a driver
   std::string problem;  // why there are no devices

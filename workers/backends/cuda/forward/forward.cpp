@@ -315,7 +315,7 @@ gpu::SmallGemm Forward::small_product(const GemmShape& shape, const void* x, con
           .before = x == to_.normed ? norm_before() : gpu::NormBefore{}};
 }
 
-/// What the last projection has left of its norm to the product that reads `normed`.
+/// The part of its norm that the last projection has left to the product that reads `normed`.
 gpu::NormBefore Forward::norm_before() const {
   return {normed_unscaled_ ? to_.norm_squares : nullptr,
           static_cast<float>(weights_.config().norm_eps)};
