@@ -111,6 +111,14 @@ BySeed gain_over(const BySeed& from, const BySeed& values) {
   return gains;
 }
 
+/// A share of no gain says nothing.
+void require_gain(const Estimate& gain) {
+  const bool known = !std::isnan(gain.interval.low);
+  if (gain.value > 0 && (!known || gain.interval.low > 0)) return;
+  throw CannotJudge("the base is not known to gain: " + four_digits(gain.value) +
+                    (known ? ", " + interval_text(gain.interval) : ""));
+}
+
 void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells) {
   const Repeats base = other_side(row, row.point->base, value, cells);
   BySeed ours = values_of(*row.claim, value), theirs = values_of(*row.claim, base);
@@ -119,6 +127,7 @@ void measure_ratio(ClaimRow& row, Repeats value, const Cells& cells) {
     const BySeed before = values_of(*row.claim, from);
     ours = gain_over(before, ours);
     theirs = gain_over(before, theirs);
+    require_gain(mean_of(theirs));
     add_cells(row, from);
   }
   add_cells(row, value);

@@ -111,6 +111,19 @@ TEST_CASE("a share of a gain is what a rule gains by what another does, over a t
   CHECK(row.cells.size() == 9);
 }
 
+TEST_CASE("a share of a gain is not judged where the other gains nothing", "[claims]") {
+  for (const double continuum : {100.0, 120.0}) {
+    Court court(
+        "[GAIN]\nsays = \"a\"\nsource = \"b\"\nmetric = \"jct_wall_mean_s\"\nlow = 0.95\n"
+        "value.policy = \"pin\"\nbase.policy = \"continuum\"\nfrom.policy = \"fcfs\"\n");
+    court.add("fcfs", {100, 110, 120});
+    court.add("continuum", {continuum, 110, 119});
+    court.add("pin", {continuum + 10, 130, 125});
+    CHECK(court.row().verdict == Verdict::undecided);
+    CHECK_THAT(court.row().reason, Contains("the base is not known to gain"));
+  }
+}
+
 TEST_CASE("a claim's repeats can be the values of an axis", "[claims]") {
   Court court(std::string(kRatio) + "draws = \"workload.seed\"\n");
   for (const std::int64_t draw : {1, 2, 3}) {

@@ -76,7 +76,7 @@ void AdmittedPrograms::on_turn_end(const Request& request, Nanos now) {
       if (const auto root = members_.find(job.root); root != members_.end())
         root->second.contexts.erase(request.spec.job);
     } else {
-      if (block_size_ > 0) count_common_once(programs());  // without what has ended
+      if (block_size_ > 0) count_common_once(programs());  // on_end() is told its tokens
       if (!aborted) rule_->on_end(member->second.program);
       members_.erase(member);
     }

@@ -1,11 +1,11 @@
 // Admits programs, in the order of service, as long as the contexts that are expected of them fit
 // a share of the pool (the working sets of Denning, 1968). Where contexts have outgrown the pool,
-// the program that came last is paused while its tool runs. What is expected of a program is its
-// context after one more turn (horizon one_turn), the mean context at the end of programs
-// (mean_end), or its own last context as the client says it
-// (hint; where it says nothing, one_turn). A program whose first turn has been held back for
-// first_wait_s is a guest: it is served that turn whatever the room, at the next change or the next
-// look at the clock, and then waits like the others.
+// the program that came last is paused while its tool runs. The context that is expected of a
+// program is that after one more turn (horizon one_turn), the mean at the end of programs
+// (mean_end), or the last one of its own as the client says it (hint; one_turn where it says
+// nothing). A program which has been held back before its first turn for first_wait_s is a guest:
+// that turn enters the queue whatever the room, at the next change or look at the clock, and the
+// program then waits like the others.
 #include <algorithm>
 #include <memory>
 #include <ranges>
@@ -33,16 +33,16 @@ constexpr Parameter kHorizon = {
         "The context that is expected of a program: after one more turn, the mean of "
         "programs that have ended, or its own last one as the client says it (hint)."};
 
-constexpr Parameter kFirstWait = {
-    .name = "first_wait_s",
-    .least = 0,
-    .most = 1e6,
-    .fallback = 1e6,
-    .is_neutral = true,
-    .unit = "s",
-    .says =
-        "A first turn that has been held back this long is served whatever the room, at most 0.1 s "
-        "and a step later."};
+constexpr Parameter kFirstWait = {.name = "first_wait_s",
+                                  .least = 0,
+                                  .most = 1e6,
+                                  .fallback = 1e6,
+                                  .is_neutral = true,
+                                  .unit = "s",
+                                  .says =
+                                      "Admission holds a first turn back for at most this long and "
+                                      "0.1 s, whatever the room; then "
+                                      "it waits for blocks like any other."};
 constexpr Nanos kLook{std::chrono::milliseconds{100}};  // between two looks at the clock
 
 class WorkingSet final : public AdmissionRule {
