@@ -87,7 +87,7 @@ int capacity(const Options& options) {
   grid_format(options);  // refuses what it does not know, before the search
   int code = search.run(options.budget);
   if (is_over(code) || search.rounds().is_out_of_budget()) print_result(search, options);
-  if (code == kOk && options.confirm) code = search.confirm(*options.confirm);
+  if (code == kOk && options.confirm) code = search.confirm(*options.confirm, options.budget);
   if (!is_over(code)) return search.rounds().report_end("capacity", code);
   search.rounds().finish();
   if (options.confirm) {

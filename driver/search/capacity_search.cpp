@@ -86,8 +86,10 @@ Asked CapacitySearch::judge() {
       for (const analysis::Question& question : each.search.asked)
         is_planned = ask(*each.place, question, !each.problem.empty(), asked) && is_planned;
     for (const analysis::CapacityPlace& place : places_)
-      for (const analysis::Question& question : further_[place.name])
+      for (const analysis::Question& question : further_[place.name]) {
         is_planned = ask(place, question, false, asked) && is_planned;
+        ++asked.to_confirm;
+      }
     if (is_planned) return asked;
     write_sweep();
     rounds_.plan(runs_.sweep_file());
@@ -108,7 +110,7 @@ std::size_t CapacitySearch::grid_cells() const {
          static_cast<std::size_t>(rules_.search.most_seeds);
 }
 
-int CapacitySearch::confirm(const std::string& backend) {
+int CapacitySearch::confirm(const std::string& backend, std::optional<int> budget) {
   for (const analysis::Capacity& each : capacities_) {
     if (!each.problem.empty()) continue;
     const std::size_t last = rules_.search.loads.size() - 1;
@@ -117,12 +119,12 @@ int CapacitySearch::confirm(const std::string& backend) {
       for (int seed = 0; seed < static_cast<int>(analysis::kFewestRepeats); ++seed)
         further_[each.place->name].insert({load, seed});
   }
-  if (const int code = run({}); code != kOk) return code;
+  if (const int code = run(budget); code != kOk) return code;
   std::set<int> cells;
   for (const analysis::CapacityPlace& place : places_)
     for (const analysis::Question& question : further_.at(place.name))
       cells.insert(rounds_.index_of(*place.cells.at(question).record));
-  return cells.empty() ? kOk : rounds_.confirm(backend, stem_ + ".confirm.h5", cells);
+  return cells.empty() ? kOk : rounds_.confirm(backend, stem_ + ".confirm.h5", cells, budget);
 }
 
 namespace {

@@ -24,8 +24,9 @@ class CapacitySearch {
 
   /// Searches until nothing is open or the budget is used up. Returns the exit code.
   int run(std::optional<int> budget);
-  /// Runs the capacities and the loads above them on another backend, too. Returns the exit code.
-  int confirm(const std::string& backend);
+  /// Runs the capacities and the loads above them on another backend, too, within the budget for
+  /// all cells. Returns the exit code.
+  int confirm(const std::string& backend, std::optional<int> budget);
 
   const Rounds& rounds() const { return rounds_; }
   const analysis::CapacityRules& rules() const { return rules_; }

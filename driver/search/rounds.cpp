@@ -133,10 +133,13 @@ int Rounds::search(const std::function<Asked()>& judge, std::optional<int> budge
 
 int Rounds::report_end(const std::string& name, int exit_code) const {
   if (is_out_of_budget_) {
-    std::cerr << "kvsweep: the budget of " << *options_.budget << " cells leaves "
-              << asked_.of - asked_.decided << " of " << asked_.of << ' ' << asked_.what
-              << " undecided: the next round needs " << asked_.cells.size()
-              << "; the same command with a larger --budget continues\n";
+    std::cerr << "kvsweep: the budget of " << *options_.budget << " cells leaves ";
+    if (asked_.to_confirm > 0)
+      std::cerr << "the answers unconfirmed: with them the search needs ";
+    else
+      std::cerr << asked_.of - asked_.decided << " of " << asked_.of << ' ' << asked_.what
+                << " undecided: the next round needs ";
+    std::cerr << asked_.needs() << "; the same command with a larger --budget continues\n";
     return exit_code;
   }
   if (!has_begun_) runs_.remove_traces(run_.archive);
@@ -152,16 +155,21 @@ int Rounds::report_end(const std::string& name, int exit_code) const {
 }
 
 int Rounds::confirm(const std::string& backend, const std::string& archive,
-                    const std::set<int>& cells) {
+                    const std::set<int>& cells, std::optional<int> budget) {
+  is_out_of_budget_ = asked_.exceeds(budget);
+  if (is_out_of_budget_) return kIncomplete;
   ChildRun run = run_;
   run.archive = archive;
   run.backend = backend;
   run.only = only_of(cells);
-  return start(run, std::to_string(cells.size()) + " cells run on " + backend);
+  const int code = start(run, std::to_string(cells.size()) + " cells run on " + backend);
+  if (is_over(code))
+    finish(archive, [](const sweep::CellRecord&) { return "confirms no capacity"; });
+  return code;
 }
 
-void Rounds::exclude(const std::function<std::string(const sweep::CellRecord&)>& reason_of) const {
-  const sweep::ArchiveReader reader = open_archive(run_.archive);
+void Rounds::exclude(const std::string& archive, const ReasonOf& reason_of) const {
+  const sweep::ArchiveReader reader = open_archive(archive);
   std::vector<sweep::CellRecord> cells;
   bool changes = false;
   for (const sweep::CellRecord& cell : reader.cells()) {
@@ -185,18 +193,22 @@ void Rounds::exclude(const std::function<std::string(const sweep::CellRecord&)>&
   head.self = {host.name, host.pid, options_.slurm_job};
   head.keep_previous = false;
   sweep::FileOps files;
-  sweep::Archive(run_.archive, head, std::move(cells), files);
+  sweep::Archive(archive, head, std::move(cells), files);
+}
+
+void Rounds::finish(const std::string& archive, const ReasonOf& reason_of) const {
+  exclude(archive, reason_of);
+  std::error_code ignored;
+  fs::remove(archive + ".asked", ignored);
 }
 
 void Rounds::finish() const {
   if (!fs::exists(run_.archive)) return;
   std::set<std::string> needed;
   for (const int cell : asked_.cells) needed.insert(at(cell).key);
-  exclude([&](const sweep::CellRecord& cell) -> std::string {
+  finish(run_.archive, [&](const sweep::CellRecord& cell) -> std::string {
     return needed.contains(cell.key) ? "" : "kvsweep " + name_ + " has its answer without it";
   });
-  std::error_code ignored;
-  fs::remove(run_.archive + ".asked", ignored);
 }
 
 }  // namespace driver

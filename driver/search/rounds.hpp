@@ -17,9 +17,11 @@ struct Asked {
   int decided = 0, of = 0;             // questions of the search; of = 0: it does not count them
   std::string what = {};               // the questions, "rows", or what is about to run
   std::vector<std::string> only = {};  // --only for these cells; empty: each by its axes
+  std::size_t to_confirm = 0;          // cells that another backend is to run, too
 
+  std::size_t needs() const { return cells.size() + to_confirm; }
   bool exceeds(std::optional<int> budget) const {
-    return budget && cells.size() > static_cast<std::size_t>(*budget);
+    return budget && needs() > static_cast<std::size_t>(*budget);
   }
 };
 
@@ -59,14 +61,17 @@ class Rounds {
   /// or the budget. Removes what a search has written that has not begun.
   int report_end(const std::string& name, int exit_code) const;
 
-  /// Runs cells on another backend, into another archive.
-  int confirm(const std::string& backend, const std::string& archive, const std::set<int>& cells);
-  /// Marks cells of the archive that have not run as excluded, where there is a reason.
-  void exclude(const std::function<std::string(const sweep::CellRecord&)>& reason_of) const;
+  /// Runs cells on another backend, into another archive, unless that is beyond the budget.
+  int confirm(const std::string& backend, const std::string& archive, const std::set<int>& cells,
+              std::optional<int> budget);
+  using ReasonOf = std::function<std::string(const sweep::CellRecord&)>;
+  /// Marks cells of an archive that have not run as excluded, where there is a reason.
+  void exclude(const std::string& archive, const ReasonOf& reason_of) const;
   /// After the last round: excludes the cells that were not asked for.
   void finish() const;
 
  private:
+  void finish(const std::string& archive, const ReasonOf& reason_of) const;
   std::vector<std::string> only_of(const std::set<int>& cells) const;
   int start(const ChildRun& run, const std::string& message, const std::string& says = "") const;
   int run_open();

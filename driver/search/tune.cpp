@@ -222,7 +222,7 @@ void Tuning::end_race() {
   const std::size_t left = policies_in(entrants_).size();
   std::cout << "the race ends: "
             << (left > 1 ? "all seeds of tune.train are used" : "one policy is left") << std::endl;
-  train_.exclude([&](const sweep::CellRecord& cell) {
+  train_.exclude(folder_.file("train.h5"), [&](const sweep::CellRecord& cell) {
     const auto entrant = std::ranges::find(entrants_, policy_of(cell), &Entrant::policy);
     return entrant == entrants_.end() ? "" : entrant->why_out;
   });
