@@ -52,6 +52,11 @@ double spread_of(const Values& values) {
   return std::sqrt(deviation(values) / static_cast<double>(values.size()));
 }
 
+/// A whole number; null for NaN.
+Json whole(double value) {
+  return std::isnan(value) ? Json() : Json(static_cast<std::int64_t>(value));
+}
+
 Json number(const char* unit, double value) { return {{"unit", unit}, {"avg", value}}; }
 
 Json distribution(const char* unit, const Values& values) {
@@ -110,11 +115,11 @@ Json as_vllm_bench(const ConfiguredCell& cell, const sweep::Table& turns) {
                {"model_id", shown(cell.value("model"))},
                {"label", cell.record->label},
                {"num_prompts", turns.rows()},
-               {"max_concurrency", number_of(cell.value("workload.live"))},
+               {"max_concurrency", whole(number_of(cell.value("workload.live")))},
                {"duration", seconds},
                {"completed", requests.latency_ms.size()},
-               {"total_input_tokens", prompt},
-               {"total_output_tokens", output},
+               {"total_input_tokens", whole(prompt)},
+               {"total_output_tokens", whole(output)},
                {"request_throughput", requests.count() / seconds},
                {"output_throughput", output / seconds},
                {"total_token_throughput", (prompt + output) / seconds}};

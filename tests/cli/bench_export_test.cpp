@@ -87,6 +87,11 @@ TEST_CASE("turns are exported as AIPerf and vLLM's benchmark define their fields
   CHECK(number_at(vllm, "mean_tpot_ms") == Approx(1e3 * mean_of_observed(turns[1])));
   CHECK(number_at(vllm, "mean_itl_ms") == Approx(1e3 * between / (tokens - count)));
   CHECK(number_at(vllm, "completed") == count);
+  const auto result = nlohmann::json::parse(vllm);
+  for (const char* name : {"num_prompts", "completed", "total_input_tokens", "total_output_tokens"})
+    CHECK(result.at(name).is_number_integer());
+  CHECK(result.at("total_output_tokens") == tokens);
+  CHECK(result.at("max_concurrency").is_null());  // jobs arrive
   CHECK(number_at(vllm, "request_throughput") == Approx(count / (last - first)));
 }
 
