@@ -8,7 +8,7 @@ import time
 
 import archives
 from cases import case, expect, expect_equal, main, scaled
-from farm import Folder, sweep
+from farm import MPIEXEC, Folder, sweep
 
 SEED = 20
 # Enough cells for merges while cells run: 132 of a few ms each.
@@ -61,6 +61,43 @@ def archives_of_any_number_of_ranks():
         expect_equal(len(rows), 24, "cells")
         expect_equal({row["status"] for row in rows.values()}, {"ok"}, "statuses")
         expect(len({row["rank"] for row in rows.values()}) > 1, "one rank ran everything")
+
+
+AGENTS = """schema = 1
+[sweep]
+name = "agents"
+backend = "sim"
+[axes]
+gpu = ["h100-80gb"]
+policy = ["fcfs", "cpu_offload"]
+dram_gib = [8]
+"workload.live" = [1, 12]
+"workload.seed" = [1, 2, 3]
+[engine]
+kv_tokens = 40000
+[workload]
+kind = "swe_smith_like"
+arrivals = "live"
+jobs = 16
+gap_s = 2.0
+[capacity]
+slo = "ttft_p90=0.4,first_token_p90=10"
+"""
+
+
+@case("a capacity has the same log, cells and answer by 1, 2 and 5 ranks")
+def capacities_of_any_number_of_ranks():
+    with Folder(AGENTS) as folder:
+        answers = {}
+        for ranks in 1, 2, 5:
+            launch = "env" if ranks == 1 else f"{MPIEXEC} --oversubscribe --bind-to none -n {ranks}"
+            outcome = folder.start("capacity", "farm.toml", "--archive", f"{ranks}.h5", "--launch", launch).wait()
+            expect_equal(outcome.code, 0, f"exit code with {ranks} ranks, {outcome}")
+            answers[ranks] = outcome.out.partition("Results: ")[0], folder.bytes_of(f"{ranks}.capacity.toml")
+            expect_equal(answers[ranks], answers[1], f"answer and log of {ranks} ranks")
+            expect_same_results(folder, "1.h5", f"{ranks}.h5")
+        rows = archives.cells(folder.file("5.h5")).values()
+        expect(len({row["rank"] for row in rows if row["status"] == "ok"}) > 1, "one rank ran everything")
 
 
 class Chain:
