@@ -70,6 +70,25 @@ std::string known_metrics() {
          "; or " + sweep::joined(figures);
 }
 
+/// Why no limit can be of it.
+std::string no_metric(const std::string& name) {
+  const std::string statistic = name.substr(std::min(name.rfind('_'), name.size()));
+  std::vector<std::string> known;
+  for (const Quantity& each : kQuantities) {
+    const Metric metric{&each, 90};
+    known.push_back(metric.text());
+    if (metric.is_figure()) continue;
+    // Of the statistic that was asked for, as "_p99" is one.
+    const std::string own = std::string(each.name) + statistic;
+    if (metric_of(own)) known.push_back(own);
+  }
+  const std::string near = sweep::suggestion(name, known);
+  return (near.empty() && direction_of(name) == Direction::neither
+              ? name + " has no direction: neither more nor less of it is better"
+              : "an SLO has no metric " + name + near) +
+         "; limits are of " + known_metrics();
+}
+
 std::string without_blanks(std::string text) {
   text.erase(text.find_last_not_of(' ') + 1);
   return text.substr(std::min(text.find_first_not_of(' '), text.size()));
@@ -84,13 +103,10 @@ Limit limit_of(const std::string& text) {
   // None at all is a limit, too.
   const bool is_count = metric && metric->is_figure() && metric->of->is_most;
   if (!(limit.value > 0 || (is_count && limit.value == 0)) || std::isinf(limit.value))
-    throw std::invalid_argument('"' + text + "\" is no limit: METRIC=NUMBER, as ttft_p90=2");
-  if (!metric)
-    throw std::invalid_argument(
-        (direction_of(limit.metric) == Direction::neither
-             ? limit.metric + " has no direction: neither more nor less of it is better"
-             : "an SLO has no metric " + limit.metric) +
-        "; limits are of " + known_metrics());
+    throw std::invalid_argument('"' + text +
+                                "\" is no limit: METRIC=NUMBER, as ttft_p90=2, the number " +
+                                (is_count ? "0 or more" : "above 0"));
+  if (!metric) throw std::invalid_argument(no_metric(limit.metric));
   limit.metric = metric->text();  // one spelling of "ttft_p90_s"
   limit.is_most = metric->of->is_most;
   return limit;
@@ -98,13 +114,14 @@ Limit limit_of(const std::string& text) {
 
 }  // namespace
 
-std::string with_unit(const std::string& number, const std::string& metric) {
-  const std::string unit(metric_of(metric)->of->unit);
-  return unit.empty() ? number : number + ' ' + unit;
+std::string Limit::unit() const { return std::string(metric_of(metric)->of->unit); }
+
+std::string Limit::with_unit(const std::string& number) const {
+  return unit().empty() ? number : number + ' ' + unit();
 }
 
 std::string Limit::text() const {
-  return metric + (is_most ? " <= " : " >= ") + with_unit(exact_number(value), metric);
+  return metric + (is_most ? " <= " : " >= ") + with_unit(exact_number(value));
 }
 
 std::vector<Limit> parse_limits(const std::string& text) {

@@ -17,6 +17,10 @@ struct Limit {
   bool is_met_by(double measured) const { return !(is_most ? measured > value : measured < value); }
   /// "ttft_p90 <= 2 s"
   std::string text() const;
+  /// "s", "tok/s", or nothing.
+  std::string unit() const;
+  /// "2.5 s": a measured value.
+  std::string with_unit(const std::string& number) const;
 };
 
 /// A service level objective. A search may be about several.
@@ -29,9 +33,6 @@ struct Slo {
 /// first_token, queue, jct_wall, jct_turns), interactivity_pN, or one of a few figures. Throws
 /// std::invalid_argument.
 std::vector<Limit> parse_limits(const std::string& text);
-
-/// "2 s", "30 tok/s", "0.5": of a metric that a limit may be of.
-std::string with_unit(const std::string& number, const std::string& metric);
 
 /// The metric of a cell that has a result with /jobs and /turns; NaN where it was not observed.
 /// Percentiles come from the rows of those tables.

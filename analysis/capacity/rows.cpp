@@ -10,7 +10,7 @@
 namespace analysis {
 namespace {
 
-const std::string kMakespan = "makespan_s", kEnergy = "gpu_energy_j";
+const std::string kMakespan = "makespan_s", kEnergy = "gpu_energy_j";  // by NVML
 
 std::string text_on(const sweep::AxisValues& axes, const char* axis) {
   const sweep::Value* value = sweep::value_on(axes, axis);
@@ -55,17 +55,6 @@ std::string lack_of_jobs(double live, double jobs) {
          " jobs are never live together: raise workload.jobs or lower --most";
 }
 
-/// The mean of what the cells at the seeds' capacities say; NaN before they are known.
-double mean_over(const Capacity& capacity, const std::string& metric) {
-  if (!capacity.search.is_over()) return sweep::kNotObserved;
-  std::vector<double> values;
-  for (std::size_t seed = 0; seed < capacity.search.seeds.size(); ++seed)
-    if (const auto load = capacity.search.seeds[seed].most())
-      values.push_back(
-          capacity.place->cells.at({*load, static_cast<int>(seed)}).metrics.at(metric));
-  return mean(observed(values));
-}
-
 /// Which limit the first loads that miss the objective break.
 void find_binding(const CapacityRules& rules, Capacity& capacity) {
   for (const Limit& limit : capacity.slo->limits) {
@@ -107,24 +96,15 @@ Capacity capacity_of(const CapacityRules& rules, const CapacityPlace& place, con
   return capacity;
 }
 
-/// "2.661 s at 88 (3 of 3)"
-std::string next_step(const Capacity& capacity) {
-  if (capacity.binds == nullptr) return "-";
-  return with_unit(four_digits(capacity.value), capacity.binds->metric) + " at " +
-         four_digits(capacity.next) + " (" + std::to_string(capacity.misses) + " of " +
-         std::to_string(capacity.search.seeds.size()) + ")";
-}
-
-/// The axes of all places, in their order.
-std::vector<std::string> axes_of(const std::vector<Capacity>& capacities) {
-  std::vector<std::string> axes;
-  for (const Capacity& each : capacities)
-    for (const auto& [axis, value] : each.place->axes)
-      if (std::ranges::find(axes, axis) == axes.end()) axes.push_back(axis);
-  return axes;
-}
-
 }  // namespace
+
+double CapacityCell::measured_watts() const {
+  return metrics.empty() ? sweep::kNotObserved : metrics.at(kEnergy) / metrics.at(kMakespan);
+}
+
+double CapacityCell::measured_j_per_token() const {
+  return metrics.empty() ? sweep::kNotObserved : measured_watts() / metrics.at(kThroughput);
+}
 
 std::vector<CapacityPlace> capacity_places(const CapacityRules& rules,
                                            const std::vector<sweep::CellRecord>& records,
@@ -176,7 +156,7 @@ std::string Capacity::verdict(const CapacityRules& rules) const {
                                   ? "one agent"
                                   : four_digits(loads.front()) + ' ' + rules.unit();
     return "even " + least + (least == "one agent" ? " misses " : " miss ") + binds->metric + ": " +
-           with_unit(four_digits(value), binds->metric);
+           binds->with_unit(four_digits(value));
   }
   return "";
 }
@@ -203,89 +183,6 @@ std::vector<Capacity> capacities_of(const CapacityRules& rules,
   for (const Slo& slo : rules.slos)
     for (const CapacityPlace& place : places) capacities.push_back(capacity_of(rules, place, slo));
   return capacities;
-}
-
-namespace {
-
-/// The capacity of the policy over that of fcfs at the same place; "-" without it.
-std::string over_fcfs(const CapacityRules& rules, const Capacity& capacity,
-                      const std::vector<Capacity>& all) {
-  const auto others = [&](const Capacity& each) {
-    sweep::AxisValues axes = each.place->axes;
-    std::erase_if(
-        axes, [](const auto& axis) { return axis.first == "policy" || axis.first == "dram_gib"; });
-    return rules.place_name(axes);
-  };
-  for (const Capacity& base : all)
-    if (base.slo == capacity.slo && base.place->policy == "fcfs" && &base != &capacity &&
-        others(base) == others(capacity) && base.verdict(rules).empty() &&
-        capacity.verdict(rules).empty())
-      return estimate_text(
-          ratio_of(capacity.search.capacities(rules.search), base.search.capacities(rules.search)));
-  return "-";
-}
-
-/// Columns of a grid with a row for each capacity.
-struct Columns {
-  const std::vector<Capacity>& capacities;
-  Grid grid{{}, std::vector<std::vector<std::string>>(capacities.size())};
-
-  void add(Grid::Column column, auto text_of) {
-    grid.columns.push_back(std::move(column));
-    for (std::size_t i = 0; i < capacities.size(); ++i)
-      grid.rows[i].push_back(text_of(capacities[i]));
-  }
-  void text(const std::string& name, auto text_of) { add({name, "", false}, text_of); }
-  void number(const std::string& name, const std::string& unit, auto number_of) {
-    add({name, unit}, [&](const Capacity& at) { return four_digits(std::invoke(number_of, at)); });
-  }
-};
-
-double tokens_per_s(const Capacity& at) { return mean_over(at, kThroughput); }
-
-/// What a token costs, as far as prices and watts are known.
-void add_costs(const CapacityRules& rules, Columns& columns) {
-  const auto watts = [&](const Capacity& at) { return known(rules.watts, at.place->gpu); };
-  if (!rules.price_per_hour.empty())
-    columns.number("price", "$ per million tokens", [&](const Capacity& at) {
-      return known(rules.price_per_hour, at.place->gpu) / 3600 / tokens_per_s(at) * 1e6;
-    });
-  if (rules.watts.empty()) return;
-  columns.number("energy", "J/token", [&](const Capacity& at) {
-    const double measured = mean_over(at, kEnergy) / mean_over(at, kMakespan);  // by NVML
-    return (std::isnan(measured) ? watts(at) : measured) / tokens_per_s(at);
-  });
-  columns.add({"density", rules.unit() + " per MW"}, [&](const Capacity& at) {
-    const bool is_least = at.has_answer() && at.search.is_cut_off(rules.search);
-    return (is_least ? "at least " : "") + four_digits(at.load.value / watts(at) * 1e6);
-  });
-}
-
-}  // namespace
-
-Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capacities) {
-  Columns columns{capacities};
-  if (rules.slos.size() > 1) columns.text("SLO", [](const Capacity& at) { return at.slo->name; });
-  for (const std::string& axis : axes_of(capacities))
-    columns.text(axis, [&](const Capacity& at) {
-      const sweep::Value* value = sweep::value_on(at.place->axes, axis);
-      return value == nullptr ? "-" : value_text(*value);
-    });
-  columns.add({"capacity", rules.unit() + " per GPU", false}, [&](const Capacity& at) {
-    const std::string verdict = at.verdict(rules);
-    return verdict.empty() ? estimate_text(at.load) : verdict;
-  });
-  columns.text("of fcfs", [&](const Capacity& at) { return over_fcfs(rules, at, capacities); });
-  columns.number("seeds", "",
-                 [](const Capacity& at) { return static_cast<double>(at.search.seeds.size()); });
-  columns.text("binds",
-               [](const Capacity& at) { return at.binds == nullptr ? "-" : at.binds->text(); });
-  columns.text("the next step breaks", next_step);
-  columns.number("interactivity p90", "tok/s",
-                 [](const Capacity& at) { return mean_over(at, kInteractivityP90); });
-  columns.number("output", "tok/s per GPU", tokens_per_s);
-  add_costs(rules, columns);
-  return std::move(columns.grid);
 }
 
 }  // namespace analysis

@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "analysis/capacity/rules.hpp"
-#include "analysis/text/text_table.hpp"
 #include "sweeps/archive/reader.hpp"
 
 namespace analysis {
@@ -17,6 +16,9 @@ inline const std::string kInteractivityP90 = "interactivity_p90", kThroughput = 
 struct CapacityCell {
   const sweep::CellRecord* record;
   std::map<std::string, double> metrics;  // of a cell with a result
+  /// By the energy of its GPU, of which only cells that ran on one know; NaN of others.
+  double measured_watts() const;
+  double measured_j_per_token() const;
 };
 
 /// All loads of one GPU, policy, host memory, ...
@@ -58,9 +60,6 @@ struct Capacity {
 
 std::vector<Capacity> capacities_of(const CapacityRules& rules,
                                     const std::vector<CapacityPlace>& places);
-
-/// A line for each capacity.
-Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capacities);
 
 /// "84.2 (79.1 to 89.6)"
 std::string estimate_text(const Estimate& estimate);

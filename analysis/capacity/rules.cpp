@@ -68,7 +68,8 @@ std::vector<Slo> slos_of(const std::string& path, const sweep::ParamMap& capacit
   for (const auto& [key, param] : capacity) {
     if (key != "capacity.slo" && !key.starts_with("capacity.slo.")) continue;
     try {
-      slos.push_back({key.substr(key.rfind('.') + 1), parse_limits(table.text(key, ""))});
+      slos.push_back({key == "capacity.slo" ? "" : key.substr(key.rfind('.') + 1),
+                      parse_limits(table.text(key, ""))});
     } catch (const std::invalid_argument& error) {
       throw sweep::SpecError(place(param.where) + error.what());
     }

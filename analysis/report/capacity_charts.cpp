@@ -5,7 +5,7 @@
 #include <cmath>
 #include <map>
 
-#include "analysis/capacity/rows.hpp"
+#include "analysis/capacity/grids.hpp"
 #include "analysis/compare/config.hpp"
 #include "analysis/text/list.hpp"
 
@@ -113,20 +113,38 @@ Chart capacity_chart(const CapacityRules& rules, const Slo& slo, const std::stri
   return chart;
 }
 
-/// What a load yields: tokens by the second, the dollar or the joule of a GPU.
+/// What a load yields: tokens by the second, the dollar or the joule of a GPU. Joules are measured,
+/// or else the watts of a GPU in a second.
 struct Yield {
   const char *figure, *title, *y;
-  double (*per)(const CapacityRules& rules, const std::string& gpu);  // of a second; NaN: not known
+  bool of_one;  // even of one GPU it is not the front on another scale
+  // In a second; NaN: not known.
+  double (*per)(const CapacityRules& rules, const std::string& gpu, const CapacityCell& cell);
 };
+using Rules = CapacityRules;
+using Name = std::string;
 constexpr Yield kYields[] = {
-    {"front", "Throughput against interactivity", "output tokens/s of a GPU",
-     [](const CapacityRules&, const std::string&) { return 1.0; }},
-    {"front-dollar", "Tokens of a dollar against interactivity", "output tokens a dollar",
-     [](const CapacityRules& rules, const std::string& gpu) {
+    {"front", "Throughput against interactivity", "output tokens/s of a GPU", true,
+     [](const Rules&, const Name&, const CapacityCell&) { return 1.0; }},
+    {"front-dollar", "Tokens of a dollar against interactivity", "output tokens a dollar", false,
+     [](const Rules& rules, const Name& gpu, const CapacityCell&) {
        return known(rules.price_per_hour, gpu) / 3600;
      }},
-    {"front-joule", "Tokens of a joule against interactivity", "output tokens a joule",
-     [](const CapacityRules& rules, const std::string& gpu) { return known(rules.watts, gpu); }}};
+    {"front-joule-measured", "Tokens of a joule, measured, against interactivity",
+     "output tokens a measured joule", true,
+     [](const Rules&, const Name&, const CapacityCell& cell) { return cell.measured_watts(); }},
+    {"front-joule", "Tokens of a joule by watts against interactivity",
+     "output tokens a joule by watts", false,
+     [](const Rules& rules, const Name& gpu, const CapacityCell& cell) {
+       return std::isnan(cell.measured_watts()) ? known(rules.watts, gpu) : sweep::kNotObserved;
+     }}};
+
+/// Whether it is known of any cell of the place.
+bool knows(const Yield& yield, const CapacityRules& rules, const CapacityPlace& place) {
+  return std::ranges::any_of(place.cells, [&](const auto& each) {
+    return !std::isnan(yield.per(rules, place.gpu, each.second));
+  });
+}
 
 struct FrontPoint {
   double x = 0, y = 0, load = 0;
@@ -142,7 +160,7 @@ std::vector<FrontPoint> points_of(const CapacityRules& rules, const CapacityPlac
   for (const auto& [question, cell] : place.cells) {
     if (cell.metrics.empty()) continue;
     const double x = cell.metrics.at(kInteractivityP90);
-    const double y = cell.metrics.at(kThroughput) / yield.per(rules, place.gpu);
+    const double y = cell.metrics.at(kThroughput) / yield.per(rules, place.gpu, cell);
     if (!std::isfinite(x) || !std::isfinite(y)) continue;
     FrontPoint& sum = sums[question.load];
     sum = {sum.x + x, sum.y + y, rules.search.loads[question.load], sum.seeds + 1, row_of(place)};
@@ -261,8 +279,9 @@ std::vector<Chart> charts_of(const CapacityRules& rules, const std::vector<Capac
       }
       CapacityPlaces own;
       for (const CapacityPlace& each : places)
-        if (group_of(each) == of && !std::isnan(yield.per(rules, each.gpu))) own.push_back(&each);
-      if (of_gpu || unique(own, [](const auto* each) { return each->gpu; }).size() > 1)
+        if (group_of(each) == of && knows(yield, rules, each)) own.push_back(&each);
+      const std::size_t gpus = unique(own, [](const auto* each) { return each->gpu; }).size();
+      if (of_gpu || gpus > (yield.of_one ? 0 : 1))
         charts.push_back(front_chart(rules, yield, of, own, kind));
     }
   }

@@ -63,9 +63,12 @@ void check_confirm(const Options& options, const std::string& searched) {
   make_plan(options.arguments.front(), on);
 }
 
+/// One table with --format csv: that of --confirm, which follows, if there is one.
 void print_result(const CapacitySearch& search, const Options& options) {
-  print_grid(capacity_grid(search.rules(), search.capacities()), grid_format(options), std::cout);
-  if (options.format) return;
+  const analysis::GridFormat format = grid_format(options);
+  if (format == analysis::GridFormat::csv && options.confirm) return;
+  print_grid(capacity_grid(search.rules(), search.capacities(), format), format, std::cout);
+  if (format == analysis::GridFormat::csv) return;
   std::cout << '\n';
   for (const Capacity& each : search.capacities())
     if (const std::string note = each.not_monotone(search.rules()); !note.empty())
@@ -84,17 +87,18 @@ int capacity(const Options& options) {
   const std::string archive = archive_path(options, spec.name);
   CapacitySearch search(options, spec, assigned(spec, options), archive);
   check_confirm(options, search.backend());
-  grid_format(options);  // refuses what it does not know, before the search
+  const analysis::GridFormat format = grid_format(options);
+  const bool is_text = format == analysis::GridFormat::text;
   int code = search.run(options.budget);
   if (is_over(code) || search.rounds().is_out_of_budget()) print_result(search, options);
   if (code == kOk && options.confirm) code = search.confirm(*options.confirm, options.budget);
   if (!is_over(code)) return search.rounds().report_end("capacity", code);
   search.rounds().finish();
   if (options.confirm) {
-    std::cout << '\n';
-    print_grid(search.confirmed(*options.confirm), grid_format(options), std::cout);
+    if (is_text) std::cout << '\n';
+    print_grid(search.confirmed(*options.confirm, format), format, std::cout);
   }
-  if (!options.format) std::cout << "Results: " << analysis::terminal_text(archive) << std::endl;
+  if (is_text) std::cout << "Results: " << analysis::terminal_text(archive) << std::endl;
   return std::ranges::all_of(search.capacities(), &Capacity::has_answer) ? kOk : kSomeCellsFailed;
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <filesystem>
+#include <functional>
 
 #include "analysis/text/new_file.hpp"
 #include "driver/command_line/archive_argument.hpp"
@@ -129,51 +130,47 @@ int CapacitySearch::confirm(const std::string& backend, std::optional<int> budge
 
 namespace {
 
-/// The metric over the seeds of a load.
+/// A value of the cells over the seeds of a load.
 analysis::Estimate estimate_at(const analysis::CapacityPlace& place, std::size_t load,
-                               const std::string& metric) {
+                               auto value_of) {
   analysis::BySeed values;
   for (const auto& [question, cell] : place.cells)
-    if (const auto found = cell.metrics.find(metric);
-        question.load == load && found != cell.metrics.end() && !std::isnan(found->second))
-      values[question.seed] = found->second;
+    if (question.load == load && !cell.metrics.empty()) values[question.seed] = value_of(cell);
+  std::erase_if(values, [](const auto& value) { return std::isnan(value.second); });
   return analysis::mean_of(values);
 }
 
 }  // namespace
 
-analysis::Grid CapacitySearch::confirmed(const std::string& backend) const {
-  sweep::ArchiveReader archive = open_archive(stem_ + ".confirm.h5");
-  const std::vector<sweep::CellRecord> records = archive.cells();
-  analysis::KnownMetrics known;
-  const auto there = analysis::capacity_places(rules_, records, &archive, known);
-  analysis::Grid grid;
-  grid.columns = {{"place", "", false},
-                  {"load", rules_.unit()},
-                  {"limit", "", false},
-                  {"searched", analysis::to_text({this->backend(), "-", "-"})},
-                  {"confirmed", analysis::to_text({backend, "-", "-"})},
-                  {"there", "", false}};
-  for (const analysis::CapacityPlace& place : places_) {
-    const auto other = std::ranges::find(there, place.name, &analysis::CapacityPlace::name);
+analysis::Grid CapacitySearch::confirmed(const std::string& backend,
+                                         analysis::GridFormat format) const {
+  std::vector<analysis::CapacityPlace> there;
+  std::vector<sweep::CellRecord> records;
+  if (const std::string file = stem_ + ".confirm.h5"; fs::exists(file)) {
+    sweep::ArchiveReader archive = open_archive(file);
+    records = archive.cells();
+    analysis::KnownMetrics known;
+    there = analysis::capacity_places(rules_, records, &archive, known);
+  }
+  std::vector<analysis::Confirmation> rows;
+  for (const analysis::CapacityPlace& place : there) {
+    const auto own = std::ranges::find(places_, place.name, &analysis::CapacityPlace::name);
     const auto further = further_.find(place.name);
-    if (other == there.end() || further == further_.end()) continue;
+    if (own == places_.end() || further == further_.end()) continue;
     std::set<std::size_t> loads;
     for (const analysis::Question& each : further->second) loads.insert(each.load);
     for (const std::size_t load : loads)
       for (const analysis::Slo& slo : rules_.slos)
         for (const analysis::Limit& limit : slo.limits) {
-          const analysis::Estimate measured = estimate_at(*other, load, limit.metric);
-          grid.rows.push_back({place.name, analysis::four_digits(rules_.search.loads[load]),
-                               limit.text(),
-                               analysis::estimate_text(estimate_at(place, load, limit.metric)),
-                               analysis::estimate_text(measured),
-                               std::isnan(measured.value)        ? "no result"
-                               : limit.is_met_by(measured.value) ? "meets"
-                                                                 : "misses"});
+          const auto metric = [&](const auto& cell) { return cell.metrics.at(limit.metric); };
+          const auto energy = std::mem_fn(&analysis::CapacityCell::measured_j_per_token);
+          rows.push_back({&place, load, &limit, estimate_at(*own, load, metric),
+                          estimate_at(place, load, metric),
+                          estimate_at(place, load, energy).value});
         }
   }
-  return grid;
+  const auto kind = [](const std::string& of) { return analysis::to_text({of, "-", "-"}); };
+  return confirm_grid(rules_, rows, kind(this->backend()), kind(backend), format);
 }
 
 }  // namespace driver

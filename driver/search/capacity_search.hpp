@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "analysis/capacity/rows.hpp"
+#include "analysis/capacity/grids.hpp"
 #include "driver/search/rounds.hpp"
 
 namespace driver {
@@ -32,7 +32,7 @@ class CapacitySearch {
   const analysis::CapacityRules& rules() const { return rules_; }
   const std::vector<analysis::Capacity>& capacities() const { return capacities_; }
   /// Both backends at the loads that were confirmed.
-  analysis::Grid confirmed(const std::string& backend) const;
+  analysis::Grid confirmed(const std::string& backend, analysis::GridFormat format) const;
   const std::string& backend() const { return rounds_.plan().backend; }
   /// How many cells every load and seed would be.
   std::size_t grid_cells() const;

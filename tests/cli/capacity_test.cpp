@@ -1,7 +1,9 @@
 #include <algorithm>
+#include <csignal>
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
+#include <sstream>
 
 #include "tests/cli/program.hpp"
 #include "tests/support/catch.hpp"
@@ -51,6 +53,26 @@ Outcome search(const Program& program, std::vector<std::string> more = {},
   return program.run(words);
 }
 
+/// The rows of a table of CSV without quoted fields, by column.
+std::vector<std::map<std::string, std::string>> csv_rows(const std::string& text) {
+  std::vector<std::map<std::string, std::string>> rows;
+  std::vector<std::string> names;
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line, '\r'); lines.get()) {
+    std::vector<std::string> fields;
+    std::istringstream rest(line + ',');
+    for (std::string field; std::getline(rest, field, ',');) fields.push_back(field);
+    if (names.empty()) {
+      names = fields;
+      continue;
+    }
+    REQUIRE(fields.size() == names.size());
+    auto& row = rows.emplace_back();
+    for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = fields[i];
+  }
+  return rows;
+}
+
 /// Makes the report of a.h5. Returns the charts and tables of its page.
 std::string report_data(const Program& program) {
   REQUIRE(program.run({"report", "a.h5", "-o", "report"}).exit_code == 0);
@@ -89,6 +111,14 @@ std::map<std::string, double> largest_loads(const Program& program, const std::s
   return largest;
 }
 
+/// Of whole.h5 and parts.h5.
+void expect_same(const Program& program, const Outcome& whole, const Outcome& parts) {
+  const auto table = [](const std::string& text) { return text.substr(0, text.find("Results: ")); };
+  CHECK(table(parts.out) == table(whole.out));
+  CHECK(program.run({"check", "--equal", "whole.h5", "parts.h5"}).exit_code == 0);
+  CHECK(program.read("parts.capacity.toml") == program.read("whole.capacity.toml"));
+}
+
 }  // namespace
 
 TEST_CASE("capacity finds the largest load within limits, and says what binds and what it costs") {
@@ -109,6 +139,27 @@ TEST_CASE("capacity finds the largest load within limits, and says what binds an
     CHECK(again.err.empty());
     CHECK(program.read("a.h5") == before);
     CHECK_THAT(program.run({"status", "a.h5"}).out, Contains(" 0 left, 0 failed"));
+  }
+  SECTION("as CSV it is one table of numbers, with units in the names of columns") {
+    const auto csv = csv_rows(search(program, {"--price", "h100-80gb=2.5", "--format", "csv"}).out);
+    REQUIRE(csv.size() == 2);
+    const std::set<std::string> texts = {"gpu",      "policy", "slo", "verdict",
+                                         "at_least", "binds",  "unit"};
+    for (const auto& row : csv)
+      for (const auto& [name, field] : row) {
+        INFO(name << ": " << field);
+        if (!field.empty() && !texts.contains(name)) CHECK_NOTHROW(std::stod(field));
+      }
+    CHECK(csv[0].at("policy") == "fcfs");
+    CHECK(csv[0].at("dram_gib").empty());
+    CHECK(csv[0].at("capacity_agents") == "8");
+    CHECK(csv[0].at("at_least") == "no");
+    CHECK((csv[0].at("binds") == "ttft_p90" && csv[0].at("limit") == "0.4"));
+    CHECK(std::stod(csv[1].at("capacity_agents_low95")) < 31.0 / 3);
+    CHECK(std::stod(csv[1].at("ratio_to_fcfs")) > 1.2);
+    for (const char* name : {"usd_per_million_tok", "watts_j_per_tok", "agents_per_mw"})
+      CHECK(std::stod(csv[0].at(name)) > 0);
+    CHECK(csv[0].count("measured_j_per_tok") == 0);
   }
   SECTION("its report begins with the capacities and the front") {
     const std::string data = report_data(program);
@@ -150,10 +201,22 @@ wait $run
   CHECK(killed > 1);  // the last one ended
   INFO(ended.err);
   REQUIRE(ended.exit_code == 0);
-  const auto table = [](const std::string& text) { return text.substr(0, text.find("Results: ")); };
-  CHECK(table(ended.out) == table(whole.out));
-  CHECK(program.run({"check", "--equal", "whole.h5", "parts.h5"}).exit_code == 0);
-  CHECK(program.read("parts.capacity.toml") == program.read("whole.capacity.toml"));
+  expect_same(program, whole, ended);
+}
+
+TEST_CASE("a capacity whose driver is killed after each round goes on to the same answer") {
+  const Program program;
+  program.write("agents.toml", kAgents);
+  const Outcome whole = search(program, {}, "whole.h5");
+  program.write("launch.sh", "\"$@\" && kill -KILL $PPID\n");
+  int rounds = 0;
+  Outcome ended{-1, "", ""};
+  for (; rounds < 40 && ended.exit_code != 0; ++rounds) {
+    ended = search(program, {"--launch", "sh launch.sh"}, "parts.h5");
+    CHECK((ended.exit_code == 0 || ended.exit_code == 128 + SIGKILL));
+  }
+  CHECK(rounds > 3);
+  expect_same(program, whole, ended);
 }
 
 TEST_CASE("limits that no load meets, or that all meet, are said with their numbers") {
@@ -203,8 +266,9 @@ TEST_CASE("a search that cannot be for a capacity is refused, with its place") {
                  Contains("or give --most"));
   CHECK_THAT(complaint(kAgents, {"--most", "1"}), Contains("--most: the most to try must be"));
   CHECK_THAT(complaint(kAgents, {"--slo", "jobs=3"}), Contains("--slo: jobs has no direction"));
+  CHECK_THAT(complaint(kAgents, {"--slo", "ttf_p90=3"}), Contains("(did you mean \"ttft_p90\"?)"));
   CHECK_THAT(complaint(kAgents, {"--slo", "ttft=3"}),
-             Contains("--slo: an SLO has no metric ttft;"));
+             Contains("--slo: an SLO has no metric ttft (did you"));
   CHECK_THAT(complaint(with(kSeeds, "\"workload.seed\" = [1, 2]")),
              Contains("agents.toml:10:") && Contains("needs three seeds or more"));
   CHECK_THAT(complaint(with(kSeeds + "\n", "")), Contains("[1, 2, 3] on the axes: they do not"));
@@ -257,7 +321,8 @@ loose = "ttft_p90=2"
                             Contains("jobs/s per GPU"));
   const std::string data = report_data(program);
   CHECK_THAT(data, Contains("\"figure\":\"front-dollar\"") &&
-                       Contains("\"figure\":\"front-joule\"") && Contains("output tokens a joule"));
+                       Contains("\"figure\":\"front-joule\"") &&
+                       Contains("output tokens a joule by watts"));
 }
 
 TEST_CASE("any archive with three loads shows the front") {
@@ -337,11 +402,30 @@ TEST_CASE("another backend confirms a capacity beside the modelled one") {
   program.write("agents.toml", text + R"([weights]
 seed = 1
 )");
-  const Outcome found =
-      search(program, {"--confirm", "cpu", "--most", "2", "--set", "workload.max_context=4096",
-                       "--set", "workload.jobs=3", "--set", "workload.gap_s=0.01"});
+  const auto confirm = [&](const std::string& archive, std::vector<std::string> more = {}) {
+    more.insert(more.end(),
+                {"--confirm", "cpu", "--most", "2", "--set", "workload.max_context=4096", "--set",
+                 "workload.jobs=3", "--set", "workload.gap_s=0.01"});
+    return search(program, more, archive);
+  };
+  const Outcome found = confirm("a.h5");
   INFO(found.err << found.out);
   CHECK(found.exit_code == 0);
-  CHECK(program.exists("a.confirm.h5"));
+  CHECK_FALSE(program.exists("a.confirm.h5.asked"));
+  CHECK_THAT(program.run({"status", "a.confirm.h5"}).out, Contains("3/3 done, 0 running, 0 left"));
   CHECK_THAT(found.out, Contains("MODELLED") && Contains("MEASURED"));
+  const Outcome small = confirm("b.h5", {"--budget", "8"});
+  CHECK(small.exit_code == 75);
+  CHECK_THAT(small.err, Contains("the budget of 8 cells leaves the answers unconfirmed: with them "
+                                 "the search needs 9; the same command with a larger --budget"));
+  CHECK_THAT(small.out, Contains("at least 2; raise --most"));
+  CHECK_FALSE(program.exists("b.confirm.h5"));
+  CHECK(confirm("b.h5", {"--budget", "9"}).exit_code == 0);
+  const auto csv = csv_rows(confirm("b.h5", {"--format", "csv"}).out);
+  REQUIRE(csv.size() == 2);  // a row for each limit
+  CHECK(csv[0].at("metric") == "ttft_p90");
+  CHECK(csv[0].at("limit") == "0.4");
+  CHECK(csv[0].at("load_agents") == "2");
+  CHECK(csv[0].at("confirmed_on") == "MEASURED (cpu)");
+  CHECK(std::stod(csv[0].at("searched")) < std::stod(csv[0].at("confirmed")));
 }

@@ -1,0 +1,223 @@
+#include "analysis/capacity/grids.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+
+#include "analysis/digest/statistics.hpp"
+
+namespace analysis {
+namespace {
+
+/// Columns of a grid with a line for each row.
+template <class Row>
+struct Columns {
+  const std::vector<Row>& rows;
+  bool is_csv;
+  Grid grid{{}, std::vector<std::vector<std::string>>(rows.size())};
+
+  void add(Grid::Column column, auto text_of) {
+    grid.columns.push_back(std::move(column));
+    for (std::size_t i = 0; i < rows.size(); ++i)
+      grid.rows[i].push_back(std::invoke(text_of, rows[i]));
+  }
+  void text(const std::string& name, auto text_of) { add({name, "", false}, text_of); }
+  void number(const std::string& name, auto number_of) {
+    add({name, ""}, [&](const Row& at) {
+      return exact_number(static_cast<double>(std::invoke(number_of, at)));
+    });
+  }
+  /// Named `name` with a unit to read, `csv_name` for programs.
+  void number(const std::string& name, const std::string& unit, const std::string& csv_name,
+              auto number_of) {
+    if (is_csv) return number(csv_name, number_of);
+    add({name, unit}, [&](const Row& at) { return four_digits(std::invoke(number_of, at)); });
+  }
+  /// The mean and its interval.
+  void numbers(const std::string& name, auto estimate_of) {
+    number(name, [&](const Row& at) { return estimate_of(at).value; });
+    number(name + "_low95", [&](const Row& at) { return estimate_of(at).interval.low; });
+    number(name + "_high95", [&](const Row& at) { return estimate_of(at).interval.high; });
+  }
+  void axes(auto axes_of) {
+    std::vector<std::string> names;
+    for (const Row& each : rows)
+      for (const auto& [axis, value] : axes_of(each))
+        if (std::ranges::find(names, axis) == names.end()) names.push_back(axis);
+    for (const std::string& axis : names)
+      text(axis, [&](const Row& at) -> std::string {
+        const sweep::Value* value = sweep::value_on(axes_of(at), axis);
+        if (value != nullptr) return value_text(*value);
+        return is_csv ? "" : "-";
+      });
+  }
+};
+
+using CapacityColumns = Columns<Capacity>;
+
+/// The mean of what the cells at the seeds' capacities say; NaN before they are known.
+double mean_over(const Capacity& capacity, auto number_of) {
+  if (!capacity.search.is_over()) return sweep::kNotObserved;
+  std::vector<double> values;
+  for (std::size_t seed = 0; seed < capacity.search.seeds.size(); ++seed)
+    if (const auto load = capacity.search.seeds[seed].most())
+      values.push_back(number_of(capacity.place->cells.at({*load, static_cast<int>(seed)})));
+  return mean(observed(values));
+}
+
+double mean_of_metric(const Capacity& capacity, const std::string& metric) {
+  return mean_over(capacity, [&](const CapacityCell& cell) { return cell.metrics.at(metric); });
+}
+
+double tokens_per_s(const Capacity& at) { return mean_of_metric(at, kThroughput); }
+
+double measured_j_per_token(const Capacity& at) {
+  return mean_over(at, std::mem_fn(&CapacityCell::measured_j_per_token));
+}
+
+/// "agents", "jobs_per_s": in a column's name.
+std::string unit_in_name(const CapacityRules& rules) {
+  return rules.load == "jps" ? "jobs_per_s" : rules.unit();
+}
+
+std::string yes_or_no(bool is) { return is ? "yes" : "no"; }
+
+/// The capacity of the policy over that of fcfs at the same place; NaN without it.
+Ratio over_fcfs(const CapacityRules& rules, const Capacity& capacity,
+                const std::vector<Capacity>& all) {
+  const auto others = [&](const Capacity& each) {
+    sweep::AxisValues axes = each.place->axes;
+    std::erase_if(
+        axes, [](const auto& axis) { return axis.first == "policy" || axis.first == "dram_gib"; });
+    return rules.place_name(axes);
+  };
+  for (const Capacity& base : all)
+    if (base.slo == capacity.slo && base.place->policy == "fcfs" && &base != &capacity &&
+        others(base) == others(capacity) && base.verdict(rules).empty() &&
+        capacity.verdict(rules).empty())
+      return ratio_of(capacity.search.capacities(rules.search),
+                      base.search.capacities(rules.search));
+  return {};
+}
+
+/// "2.661 s at 88 (3 of 3)"
+std::string next_step(const Capacity& capacity) {
+  if (capacity.binds == nullptr) return "-";
+  return capacity.binds->with_unit(four_digits(capacity.value)) + " at " +
+         four_digits(capacity.next) + " (" + std::to_string(capacity.misses) + " of " +
+         std::to_string(capacity.search.seeds.size()) + ")";
+}
+
+bool is_least(const CapacityRules& rules, const Capacity& at) {
+  return at.has_answer() && at.search.is_cut_off(rules.search);
+}
+
+double seeds_of(const Capacity& at) { return static_cast<double>(at.search.seeds.size()); }
+
+/// The answer as numbers, and why there is none.
+void add_answer_for_programs(const CapacityRules& rules, CapacityColumns& columns) {
+  const std::string unit = unit_in_name(rules);
+  columns.numbers("capacity_" + unit,
+                  [](const Capacity& at) { return at.has_answer() ? at.load : Estimate{}; });
+  columns.text("at_least", [&](const Capacity& at) { return yes_or_no(is_least(rules, at)); });
+  columns.text("verdict", [&](const Capacity& at) { return at.verdict(rules); });
+  columns.numbers("ratio_to_fcfs", [&](const Capacity& at) -> Estimate {
+    return over_fcfs(rules, at, columns.rows);
+  });
+  columns.number("seeds", seeds_of);
+  columns.text("binds", [](const Capacity& at) { return at.binds ? at.binds->metric : ""; });
+  columns.number(
+      "limit", [](const Capacity& at) { return at.binds ? at.binds->value : sweep::kNotObserved; });
+  columns.text("unit", [](const Capacity& at) { return at.binds ? at.binds->unit() : ""; });
+  columns.number("next_" + unit, &Capacity::next);
+  columns.number("next_value", &Capacity::value);
+  columns.number("seeds_that_miss", &Capacity::misses);
+}
+
+void add_answer(const CapacityRules& rules, CapacityColumns& columns) {
+  columns.text("capacity", [&](const Capacity& at) {
+    const std::string verdict = at.verdict(rules);
+    return verdict.empty() ? estimate_text(at.load) : verdict;
+  });
+  columns.grid.columns.back().unit = rules.unit() + " per GPU";
+  columns.text("of fcfs", [&](const Capacity& at) {
+    return estimate_text(over_fcfs(rules, at, columns.rows));
+  });
+  columns.number("seeds", "", "", seeds_of);
+  columns.text("binds", [](const Capacity& at) { return at.binds ? at.binds->text() : "-"; });
+  columns.text("the next step breaks", next_step);
+}
+
+/// What a token costs, as far as prices, measured energies and watts are known.
+void add_costs(const CapacityRules& rules, CapacityColumns& columns) {
+  const auto watts = [&](const Capacity& at) { return known(rules.watts, at.place->gpu); };
+  if (!rules.price_per_hour.empty())
+    columns.number("price", "$ per million tokens", "usd_per_million_tok", [&](const Capacity& at) {
+      return known(rules.price_per_hour, at.place->gpu) / 3600 / tokens_per_s(at) * 1e6;
+    });
+  if (std::ranges::any_of(columns.rows,
+                          [](const auto& at) { return !std::isnan(measured_j_per_token(at)); }))
+    columns.number("energy, measured", "J/token", "measured_j_per_tok", measured_j_per_token);
+  if (rules.watts.empty()) return;
+  columns.number("energy, by watts", "J/token", "watts_j_per_tok",
+                 [&](const Capacity& at) { return watts(at) / tokens_per_s(at); });
+  const auto density = [&](const Capacity& at) { return at.load.value / watts(at) * 1e6; };
+  if (columns.is_csv) return columns.number(unit_in_name(rules) + "_per_mw", density);
+  columns.add({"density", rules.unit() + " per MW"}, [&](const Capacity& at) {
+    return (is_least(rules, at) ? "at least " : "") + four_digits(density(at));
+  });
+}
+
+}  // namespace
+
+Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capacities,
+                   GridFormat format) {
+  CapacityColumns columns{capacities, format == GridFormat::csv};
+  if (rules.slos.size() > 1 || columns.is_csv)
+    columns.text(columns.is_csv ? "slo" : "SLO", [](const Capacity& at) { return at.slo->name; });
+  columns.axes([](const Capacity& at) -> const auto& { return at.place->axes; });
+  columns.is_csv ? add_answer_for_programs(rules, columns) : add_answer(rules, columns);
+  columns.number("interactivity p90", "tok/s", "interactivity_p90_tok_per_s",
+                 [](const Capacity& at) { return mean_of_metric(at, kInteractivityP90); });
+  columns.number("output", "tok/s per GPU", "output_tok_per_s", tokens_per_s);
+  add_costs(rules, columns);
+  return std::move(columns.grid);
+}
+
+Grid confirm_grid(const CapacityRules& rules, const std::vector<Confirmation>& rows,
+                  const std::string& searched, const std::string& confirmed, GridFormat format) {
+  Columns<Confirmation> columns{rows, format == GridFormat::csv};
+  const auto verdict = [](const Confirmation& at) -> std::string {
+    if (std::isnan(at.confirmed.value)) return "no result";
+    return at.limit->is_met_by(at.confirmed.value) ? "meets" : "misses";
+  };
+  const auto load = [&](const Confirmation& at) { return rules.search.loads[at.load]; };
+  if (columns.is_csv)
+    columns.axes([](const Confirmation& at) -> const auto& { return at.place->axes; });
+  else
+    columns.text("place", [](const Confirmation& at) { return at.place->name; });
+  columns.number("load", rules.unit(), "load_" + unit_in_name(rules), load);
+  if (columns.is_csv) {
+    columns.text("metric", [](const Confirmation& at) { return at.limit->metric; });
+    columns.number("limit", [](const Confirmation& at) { return at.limit->value; });
+    columns.text("unit", [](const Confirmation& at) { return at.limit->unit(); });
+    columns.text("searched_on", [&](const Confirmation&) { return searched; });
+    columns.numbers("searched", std::mem_fn(&Confirmation::searched));
+    columns.text("confirmed_on", [&](const Confirmation&) { return confirmed; });
+    columns.numbers("confirmed", std::mem_fn(&Confirmation::confirmed));
+  } else {
+    const auto estimate = [&](const std::string& name, const std::string& kind, auto of) {
+      columns.add({name, kind}, [&](const auto& at) { return estimate_text(std::invoke(of, at)); });
+    };
+    columns.text("limit", [](const Confirmation& at) { return at.limit->text(); });
+    estimate("searched", searched, &Confirmation::searched);
+    estimate("confirmed", confirmed, &Confirmation::confirmed);
+  }
+  columns.text("there", verdict);
+  if (std::ranges::any_of(rows, [](const auto& at) { return !std::isnan(at.j_per_token); }))
+    columns.number("energy, measured", "J/token there", "measured_j_per_tok",
+                   &Confirmation::j_per_token);
+  return std::move(columns.grid);
+}
+
+}  // namespace analysis
