@@ -39,6 +39,19 @@ struct Columns {
     number(name + "_low95", [&](const Row& at) { return estimate_of(at).interval.low; });
     number(name + "_high95", [&](const Row& at) { return estimate_of(at).interval.high; });
   }
+  /// `csv_name` with the number and its unit, for programs; null: none.
+  void limit(const std::string& name, const std::string& csv_name, auto limit_of) {
+    const auto with = [&](auto of, auto none) {
+      return [=](const Row& at) {
+        const Limit* limit = std::invoke(limit_of, at);
+        return limit == nullptr ? none : std::invoke(of, *limit);
+      };
+    };
+    if (!is_csv) return text(name, with(&Limit::text, std::string("-")));
+    text(csv_name, with(&Limit::metric, std::string()));
+    number("limit", with(&Limit::value, sweep::kNotObserved));
+    text("unit", with(&Limit::unit, std::string()));
+  }
   void axes(auto axes_of) {
     std::vector<std::string> names;
     for (const Row& each : rows)
@@ -80,8 +93,6 @@ std::string unit_in_name(const CapacityRules& rules) {
   return rules.load == "jps" ? "jobs_per_s" : rules.unit();
 }
 
-std::string yes_or_no(bool is) { return is ? "yes" : "no"; }
-
 /// The capacity of the policy over that of fcfs at the same place; NaN without it.
 Ratio over_fcfs(const CapacityRules& rules, const Capacity& capacity,
                 const std::vector<Capacity>& all) {
@@ -112,40 +123,31 @@ bool is_least(const CapacityRules& rules, const Capacity& at) {
   return at.has_answer() && at.search.is_cut_off(rules.search);
 }
 
-double seeds_of(const Capacity& at) { return static_cast<double>(at.search.seeds.size()); }
-
-/// The answer as numbers, and why there is none.
-void add_answer_for_programs(const CapacityRules& rules, CapacityColumns& columns) {
+/// The answer, or why there is none, and what stops the next load.
+void add_answer(const CapacityRules& rules, CapacityColumns& columns) {
   const std::string unit = unit_in_name(rules);
-  columns.numbers("capacity_" + unit,
-                  [](const Capacity& at) { return at.has_answer() ? at.load : Estimate{}; });
-  columns.text("at_least", [&](const Capacity& at) { return yes_or_no(is_least(rules, at)); });
-  columns.text("verdict", [&](const Capacity& at) { return at.verdict(rules); });
-  columns.numbers("ratio_to_fcfs", [&](const Capacity& at) -> Estimate {
-    return over_fcfs(rules, at, columns.rows);
-  });
-  columns.number("seeds", seeds_of);
-  columns.text("binds", [](const Capacity& at) { return at.binds ? at.binds->metric : ""; });
-  columns.number(
-      "limit", [](const Capacity& at) { return at.binds ? at.binds->value : sweep::kNotObserved; });
-  columns.text("unit", [](const Capacity& at) { return at.binds ? at.binds->unit() : ""; });
+  const auto ratio = [&](const Capacity& at) { return over_fcfs(rules, at, columns.rows); };
+  if (columns.is_csv) {
+    columns.numbers("capacity_" + unit,
+                    [](const Capacity& at) { return at.has_answer() ? at.load : Estimate{}; });
+    columns.text("at_least",
+                 [&](const Capacity& at) { return is_least(rules, at) ? "yes" : "no"; });
+    columns.text("verdict", [&](const Capacity& at) { return at.verdict(rules); });
+    columns.numbers("ratio_to_fcfs", ratio);
+  } else {
+    columns.add({"capacity", rules.unit() + " per GPU", false}, [&](const Capacity& at) {
+      const std::string verdict = at.verdict(rules);
+      return verdict.empty() ? estimate_text(at.load) : verdict;
+    });
+    columns.text("of fcfs", [&](const Capacity& at) { return estimate_text(ratio(at)); });
+  }
+  columns.number("seeds", "", "seeds",
+                 [](const Capacity& at) { return static_cast<double>(at.search.seeds.size()); });
+  columns.limit("binds", "binds", &Capacity::binds);
+  if (!columns.is_csv) return columns.text("the next step breaks", next_step);
   columns.number("next_" + unit, &Capacity::next);
   columns.number("next_value", &Capacity::value);
   columns.number("seeds_that_miss", &Capacity::misses);
-}
-
-void add_answer(const CapacityRules& rules, CapacityColumns& columns) {
-  columns.text("capacity", [&](const Capacity& at) {
-    const std::string verdict = at.verdict(rules);
-    return verdict.empty() ? estimate_text(at.load) : verdict;
-  });
-  columns.grid.columns.back().unit = rules.unit() + " per GPU";
-  columns.text("of fcfs", [&](const Capacity& at) {
-    return estimate_text(over_fcfs(rules, at, columns.rows));
-  });
-  columns.number("seeds", "", "", seeds_of);
-  columns.text("binds", [](const Capacity& at) { return at.binds ? at.binds->text() : "-"; });
-  columns.text("the next step breaks", next_step);
 }
 
 /// What a token costs, as far as prices, measured energies and watts are known.
@@ -176,7 +178,7 @@ Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capa
   if (rules.slos.size() > 1 || columns.is_csv)
     columns.text(columns.is_csv ? "slo" : "SLO", [](const Capacity& at) { return at.slo->name; });
   columns.axes([](const Capacity& at) -> const auto& { return at.place->axes; });
-  columns.is_csv ? add_answer_for_programs(rules, columns) : add_answer(rules, columns);
+  add_answer(rules, columns);
   columns.number("interactivity p90", "tok/s", "interactivity_p90_tok_per_s",
                  [](const Capacity& at) { return mean_of_metric(at, kInteractivityP90); });
   columns.number("output", "tok/s per GPU", "output_tok_per_s", tokens_per_s);
@@ -192,27 +194,21 @@ Grid confirm_grid(const CapacityRules& rules, const std::vector<Confirmation>& r
     return at.limit->is_met_by(at.confirmed.value) ? "meets" : "misses";
   };
   const auto load = [&](const Confirmation& at) { return rules.search.loads[at.load]; };
+  const auto add = [&](const std::string& name, const std::string& kind, auto of) {
+    if (!columns.is_csv)
+      return columns.add({name, kind},
+                         [&](const auto& at) { return estimate_text(std::invoke(of, at)); });
+    columns.text(name + "_on", [&](const Confirmation&) { return kind; });
+    columns.numbers(name, std::mem_fn(of));
+  };
   if (columns.is_csv)
     columns.axes([](const Confirmation& at) -> const auto& { return at.place->axes; });
   else
     columns.text("place", [](const Confirmation& at) { return at.place->name; });
   columns.number("load", rules.unit(), "load_" + unit_in_name(rules), load);
-  if (columns.is_csv) {
-    columns.text("metric", [](const Confirmation& at) { return at.limit->metric; });
-    columns.number("limit", [](const Confirmation& at) { return at.limit->value; });
-    columns.text("unit", [](const Confirmation& at) { return at.limit->unit(); });
-    columns.text("searched_on", [&](const Confirmation&) { return searched; });
-    columns.numbers("searched", std::mem_fn(&Confirmation::searched));
-    columns.text("confirmed_on", [&](const Confirmation&) { return confirmed; });
-    columns.numbers("confirmed", std::mem_fn(&Confirmation::confirmed));
-  } else {
-    const auto estimate = [&](const std::string& name, const std::string& kind, auto of) {
-      columns.add({name, kind}, [&](const auto& at) { return estimate_text(std::invoke(of, at)); });
-    };
-    columns.text("limit", [](const Confirmation& at) { return at.limit->text(); });
-    estimate("searched", searched, &Confirmation::searched);
-    estimate("confirmed", confirmed, &Confirmation::confirmed);
-  }
+  columns.limit("limit", "metric", &Confirmation::limit);
+  add("searched", searched, &Confirmation::searched);
+  add("confirmed", confirmed, &Confirmation::confirmed);
   columns.text("there", verdict);
   if (std::ranges::any_of(rows, [](const auto& at) { return !std::isnan(at.j_per_token); }))
     columns.number("energy, measured", "J/token there", "measured_j_per_tok",
