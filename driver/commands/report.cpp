@@ -5,7 +5,6 @@
 #include <vector>
 
 #include "analysis/report/json.hpp"
-#include "analysis/report/plain.hpp"
 #include "analysis/report/report.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/new_file.hpp"
@@ -36,8 +35,9 @@ void make_folder(const fs::path& folder) {
 }
 
 const char* const kWithoutPages =
-    "This program was built without its web pages (docs/results.md), so here are tables alone; "
-    "kvsweep-figures draws report.json beside this page.";
+    "This program was built without its web pages (docs/results.md), so that there is no page; "
+    "kvsweep-figures draws the charts of report.json, and `kvsweep table` and `claims` print "
+    "tables.";
 
 }  // namespace
 
@@ -52,21 +52,17 @@ int report(const Options& options) {
   using_files([&] { report = analysis::make_report(options.arguments, options.profiles); });
   make_folder(*options.output);
   const std::string json = analysis::report_json(report, kProgram);
-  const fs::path target = *options.output / "index.html";
-  const fs::path data = *options.output / "report.json";  // of a report without pages
-  if (const auto page = find_web_page("report.html")) {
-    analysis::write_file(target, [&](std::ostream& out) {
+  const auto page = find_web_page("report.html");
+  const fs::path target = *options.output / (page ? "index.html" : "report.json");
+  analysis::write_file(target, [&](std::ostream& out) {
+    if (page)
       analysis::write_web_page(*page, "{\"deflated\":\"" + analysis::packed(json) + "\"}", out);
-    });
-    std::error_code ignored;
-    fs::remove(data, ignored);
-  } else {
-    analysis::write_file(data, [&](std::ostream& out) { out << json; });
-    std::cout << kWithoutPages << '\n';
-    analysis::write_file(target, [&](std::ostream& out) {
-      analysis::write_plain_report(report, kWithoutPages, out);
-    });
-  }
+    else
+      out << json;
+  });
+  std::error_code ignored;
+  fs::remove(*options.output / (page ? "report.json" : "index.html"), ignored);
+  if (!page) std::cout << kWithoutPages << '\n';
   std::cout << "Report: "
             << analysis::terminal_text(fs::absolute(target).lexically_normal().string()) << '\n';
   return kOk;

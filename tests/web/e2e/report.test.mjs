@@ -465,7 +465,7 @@ in_browser("archives of different kinds share the page, but no table and no char
   await page.close();
 });
 
-in_browser("without the web build the page has the tables", async () => {
+in_browser("without the web build report.json has the tables", async () => {
   const alone = join(folder, "alone"), bin = join(alone, "build/plain/bin");
   mkdirSync(bin, { recursive: true });
   symlinkSync(join(source, "analysis"), join(alone, "analysis"));
@@ -473,11 +473,7 @@ in_browser("without the web build the page has the tables", async () => {
   const words = ["report", "recorded.h5", "-o", "plain", "--profiles", join(source, "sweeps")];
   const said = execFileSync(join(bin, "kvsweep"), words, { cwd: folder, encoding: "utf8" });
   assert.match(said, /built without its web pages/);
-  const page = await openPage(join(folder, "plain/index.html"), "h1");
-  const text = await page.locator("body").innerText();
-  for (const wanted of ["MODELLED (sim, published)", "What is best where", "Cells without results"]) assert.ok(text.includes(wanted), wanted);
-  assert.equal(await page.evaluate(() => window.hacked), undefined);
-  await page.screenshot({ path: join(shots, "report-plain.png"), fullPage: true });
-  assert.deepEqual(page.problems, []);
-  await page.close();
+  const data = JSON.parse(readFileSync(join(folder, "plain/report.json"), "utf8"));
+  const headings = data.tables.map((table) => table.heading).join();
+  for (const wanted of ["What is best where", "Cells without results"]) assert.ok(headings.includes(wanted), wanted);
 });
