@@ -69,7 +69,7 @@ worker::ExperimentConfig restored(const analysis::ConfiguredCell& cell,
   worker::BoundCell bound = worker::bind(params, "sim", *number, profiles);
   require_same_workload(cell, bound);
   const bool modelled = cell.record->backend == "sim";
-  if (modelled && sweep::canonical_json(bound.identity) != cell.record->config_json.text())
+  if (modelled && sweep::canonical_json(bound.identity) != cell.record->config_json)
     throw NotRestored("profiles or files are not what they were when the cells ran");
   if (!modelled && !params.contains("sim.cost_model")) bound.config.cost_model = "kernels";
   const double blocks = cell.figure("gpu_blocks");

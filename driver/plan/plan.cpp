@@ -84,13 +84,12 @@ class Binder {
     repeats->profiles = profiles_;
     bound_.reset();
     if (cell.status == sweep::CellStatus::planned) bind_cell(*repeats, cell, selected);
-    std::string config =
-        bound_ ? sweep::canonical_json(bound_->identity) : bare_config(cell, backend_);
+    std::string& config = repeats->config;
+    config = bound_ ? sweep::canonical_json(bound_->identity) : bare_config(cell, backend_);
     // A text in it has no quote without a backslash, so this can only be the member.
     const std::string member = '"' + std::string(kSeed) + "\":";
     repeats->seed_at = config.find(member) + member.size();
     config.erase(repeats->seed_at, std::to_string(cell.seed).size());
-    repeats->config = sweep::SharedText(config, before_ ? &before_->config : nullptr);
     if (bound_) keep_bound(*repeats, cell);
     before_ = repeats;
     return repeats;
@@ -232,7 +231,7 @@ worker::ExperimentConfig PlannedCell::config() const {
 }
 
 std::string PlannedCell::config_json() const {
-  return repeats->config.text().insert(repeats->seed_at, std::to_string(cell.seed));
+  return std::string(repeats->config).insert(repeats->seed_at, std::to_string(cell.seed));
 }
 
 void require_backend(const std::string& backend, const std::string& where) {
@@ -305,8 +304,7 @@ std::vector<sweep::CellRecord> planned_records(const Plan& plan) {
     record.index = planned.cell.index;
     record.label = worker::label(planned.cell);
     record.axes = planned.cell.axes;
-    record.config_json = sweep::SharedText(
-        planned.config_json(), records.size() > 1 ? &std::prev(&record)->config_json : nullptr);
+    record.config_json = planned.config_json();
     record.backend = plan.backend;
     record.repeat = planned.cell.repeat;
     record.seed = planned.cell.seed;

@@ -23,8 +23,8 @@ struct BoundRepeats {
   std::string backend;
   std::shared_ptr<worker::Profiles> profiles;             // of the whole plan
   std::shared_ptr<const std::set<std::string>> counting;  // keys; neighbors share equal ones
-  sweep::SharedText config;  // their canonical configuration without the number of the seed
-  std::size_t seed_at = 0;   // where in it that number belongs
+  std::string config;       // their canonical configuration without the number of the seed
+  std::size_t seed_at = 0;  // where in it that number belongs
   // Set for cells that run:
   std::string gpu, policy;  // the profile's name, and the policy with its changes
   double host_gib = 0;      // 0 on a backend whose tiers are numbers (sim)

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
 #include "sweeps/files/sha256.hpp"
 
@@ -17,9 +16,7 @@ using Records = std::vector<CellRecord>;
 
 /// How a member is stored.
 template <class T>
-using Stored =
-    std::conditional_t<std::is_enum_v<T> || std::is_same_v<T, bool>, std::int8_t,
-                       std::conditional_t<std::is_same_v<T, SharedText>, std::string, T>>;
+using Stored = std::conditional_t<std::is_enum_v<T> || std::is_same_v<T, bool>, std::int8_t, T>;
 
 constexpr std::string_view kRecord = "record";
 
@@ -92,17 +89,12 @@ void take_members(const Table& table, Records& records) {
     if (is_there) static_cast<void>(table.values<Stored<Member>>(about.name));  // of this type
     columns.push_back(is_there ? &table.column(about.name) : nullptr);
   });
-  const SharedText* before = nullptr;
   for (std::size_t i = 0; i < records.size(); ++i) {
     auto next = columns.begin();
     for_each_member(records[i], [&]<class Member>(const About&, Member& member) {
       const Column* column = *next++;
       if (column == nullptr) return;
-      const Stored<Member>& value = std::get<std::vector<Stored<Member>>>(column->data)[i];
-      if constexpr (std::is_same_v<Member, SharedText>)
-        member = SharedText(value, std::exchange(before, &member));
-      else
-        member = static_cast<Member>(value);
+      member = static_cast<Member>(std::get<std::vector<Stored<Member>>>(column->data)[i]);
     });
   }
 }

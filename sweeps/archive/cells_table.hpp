@@ -63,7 +63,7 @@ struct CellRecord : CellOutcome {
   int index = 0;    // position in the plan, and the row
   std::string label;
   AxisValues axes;
-  SharedText config_json;  // canonical JSON of everything that the results depend on
+  std::string config_json;  // canonical JSON of everything that the results depend on
   std::string backend;
   int repeat = 0;
   std::int64_t seed = 0;

@@ -16,7 +16,7 @@ void check_identity(const std::vector<CellRecord>& cells, Problems& problems) {
   int row = 0;
   for (const CellRecord& cell : cells) {
     if (cell.index != row++) problems.push_back(name_of(cell) + " is not in its row");
-    if (cell.key != sha256_of(cell.config_json.text())) {
+    if (cell.key != sha256_of(cell.config_json)) {
       problems.push_back(name_of(cell) + ": its key is not the SHA-256 of its configuration");
     }
   }

@@ -33,7 +33,7 @@ class ArchivedCells {
       cell.label.append(axis).append("=").append(analysis::shown(settings.at(axis)));
     }
     cell.config_json = sweep::canonical_json(settings);
-    cell.key = sweep::sha256_of(cell.config_json.text());
+    cell.key = sweep::sha256_of(cell.config_json);
     cell.backend = analysis::shown(settings.at("backend"));
     cell.seed = seed;
     cell.repeat = static_cast<int>(seed - 42);

@@ -174,7 +174,7 @@ class CellRunner {
 std::string encode_jobs(const std::vector<CellJob>& jobs) {
   json all = json::array();
   for (const CellJob& job : jobs) {
-    json& fields = all.emplace_back(json::array({job.record.config_json.text()}));
+    json& fields = all.emplace_back(json::array({job.record.config_json}));
     std::apply([&](const auto&... each) { (fields.push_back(each), ...); }, fields_of(job));
   }
   std::string bytes;

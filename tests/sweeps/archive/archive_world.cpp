@@ -30,7 +30,7 @@ CellRecord ArchiveWorld::planned(int cell) const {
       "gpu=" + std::get<std::string>(record.axes[0].second) + " jps=" + std::to_string(cell);
   record.config_json = canonical_json(
       std::map<std::string, Value>{{"jps", std::int64_t{cell}}, {"policy", std::string("fcfs")}});
-  record.key = sha256_of(record.config_json.text());
+  record.key = sha256_of(record.config_json);
   record.backend = "sim";
   record.seed = 42;
   return record;
