@@ -61,12 +61,11 @@ Manifest read_manifest(const fs::path& bundle) {
   const std::string file = (bundle / kManifestFile).string();
   const sweep::ParamMap params = sweep::load_flat_toml(file);
   sweep::ParamReader in(params, file);
-  for (const char* key : {"schema", "program"}) in.require(key);
-  if (in.integer("schema", 0, 0, 1 << 20) != Manifest::kSchema)
+  if (in.integer("schema", 0, 1 << 20) != Manifest::kSchema)
     in.fail("schema", "must be " + std::to_string(Manifest::kSchema) +
                           ": the bundle is of another version of kvsweep");
   Manifest manifest;
-  manifest.program = in.text("program", "");
+  manifest.program = in.text("program");
   in.number("tolerance", 0, 0, 1);  // of earlier programs
   constexpr std::string_view kFiles = "files.";
   for (const auto& [key, param] : params) {
@@ -83,7 +82,6 @@ Manifest read_manifest(const fs::path& bundle) {
   return manifest;
 }
 
-/// The archives of a bundle, sorted.
 std::vector<std::string> archives_of(const fs::path& bundle) {
   std::vector<std::string> archives;
   for (const fs::directory_entry& entry : fs::directory_iterator(bundle / "archives"))

@@ -33,26 +33,13 @@ using sweep::ParamReader;
 
 const std::string kSku = "sku.", kQos = "qos.", kFakeDevices = "fake_devices.";
 
-// What every profile has; these throw where it lacks the key.
-
 int count_of(ParamReader& in, const std::string& key, int min, int max) {
-  in.require(key);
-  return static_cast<int>(in.integer(key, min, min, max));
-}
-
-double number_of(ParamReader& in, const std::string& key, double min, double max) {
-  in.require(key);
-  return in.number(key, min, min, max);
-}
-
-std::string text_of(ParamReader& in, const std::string& key) {
-  in.require(key);
-  return in.text(key, "");
+  return static_cast<int>(in.integer(key, min, max));
 }
 
 /// A value for an #SBATCH line, where Slurm treats blanks, quotes, backslashes and # specially.
 std::string slurm_words(ParamReader& in, const std::string& key) {
-  const std::string text = text_of(in, key);
+  const std::string text = in.text(key);
   if (text.find_first_of(" \"'\\#") != std::string::npos)
     in.fail(key, "must have no blank, quote, backslash or #");
   return text;
@@ -109,17 +96,16 @@ SkuNodes read_sku(ParamReader& in, const std::string& sku) {
 
 void read_job_keys(ParamReader& in, Cluster& cluster) {
   constexpr int kDay = 24 * 3600;
-  in.require("cluster.account_required");
-  cluster.account_required = in.boolean("cluster.account_required", false);
+  cluster.account_required = in.boolean("cluster.account_required");
   cluster.qos = slurm_words(in, "cluster.qos");
-  cluster.max_hours = number_of(in, "cluster.max_hours", 0.01, 24 * 365);
+  cluster.max_hours = in.number("cluster.max_hours", 0.01, 24 * 365);
   cluster.signal_lead_s = count_of(in, "cluster.signal_lead_s", 1, kDay);
   cluster.end_margin_s = count_of(in, "cluster.end_margin_s", 0, kDay);
-  cluster.staging_gib = number_of(in, "cluster.staging_gib", 0, 1 << 20);
-  cluster.modules = text_of(in, "cluster.modules");
-  cluster.scratch = text_of(in, "cluster.scratch");
-  cluster.mpirun = text_of(in, "cluster.mpirun");
-  cluster.srun = text_of(in, "cluster.srun");
+  cluster.staging_gib = in.number("cluster.staging_gib", 0, 1 << 20);
+  cluster.modules = in.text("cluster.modules");
+  cluster.scratch = in.text("cluster.scratch");
+  cluster.mpirun = in.text("cluster.mpirun");
+  cluster.srun = in.text("cluster.srun");
   cluster.merge_partition = slurm_words(in, "cluster.merge_partition");
   cluster.container = path_word(in, "cluster.container");
   cluster.server_container = path_word(in, "cluster.server_container");
@@ -128,7 +114,7 @@ void read_job_keys(ParamReader& in, Cluster& cluster) {
 
 void read_tables(ParamReader& in, Cluster& cluster) {
   for (const std::string& qos : names_under(cluster.params, kQos))
-    cluster.qos_hours[qos] = number_of(in, kQos + qos + ".max_hours", 0.01, 24 * 365);
+    cluster.qos_hours[qos] = in.number(kQos + qos + ".max_hours", 0.01, 24 * 365);
   for (const std::string& sku : names_under(cluster.params, kSku))
     cluster.skus[sku] = read_sku(in, sku);
   for (auto at = cluster.params.lower_bound(kFakeDevices);

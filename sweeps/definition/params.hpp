@@ -125,8 +125,18 @@ class ParamReader {
                      const std::vector<std::string>& allowed) {
     return take(as_choice, key, fallback, allowed);
   }
-  /// The key must be present: throws SpecError naming the document and the key.
-  void require(const std::string& key) const;
+  // The same of a key that must be present: they throw SpecError naming the document and the key.
+  bool boolean(const std::string& key) { return given(as_boolean, key); }
+  std::int64_t integer(const std::string& key, std::int64_t min, std::int64_t max) {
+    return given(as_integer, key, min, max);
+  }
+  double number(const std::string& key, double min, double max) {
+    return given(as_number, key, min, max);
+  }
+  std::string text(const std::string& key) { return given(as_text, key); }
+  std::string choice(const std::string& key, const std::vector<std::string>& allowed) {
+    return given(as_choice, key, allowed);
+  }
   Location where(const std::string& key) const;
   /// Throws for the first key that was not asked for, suggesting the nearest one that was.
   void reject_unknown() const;
@@ -135,6 +145,14 @@ class ParamReader {
   [[noreturn]] void fail(const std::string& key, const std::string& problem) const;
 
  private:
+  void require(const std::string& key) const;
+  template <class Read, class... Limits>
+  auto given(Read read, const std::string& key, const Limits&... limits)
+      -> std::decay_t<decltype(read(key, Param(), limits...))> {
+    require(key);
+    asked_.insert(key);
+    return read(key, params_.at(key), limits...);
+  }
   template <class Read, class Value, class... Limits>
   Value take(Read read, const std::string& key, const Value& fallback, const Limits&... limits) {
     asked_.insert(key);

@@ -106,8 +106,7 @@ class SpecParser {
   void read_sweep() {
     ParamMap params = section("sweep");
     ParamReader reader(params, spec_.path);
-    reader.require("sweep.name");
-    spec_.name = reader.text("sweep.name", "");
+    spec_.name = reader.text("sweep.name");
     check_name(spec_.name, reader.where("sweep.name"));
     const auto take_text = [&](const std::string& key) -> std::optional<Param> {
       if (!reader.has(key)) return std::nullopt;

@@ -62,10 +62,9 @@ TuneSpec tune_of(const std::map<std::string, std::vector<Param>>& leaves,
     if (std::ranges::count(tune.keys, each.key, &TuneKey::key) > 1)
       fail_at(tune.where, each.key + " has both a range and choices");
   ParamReader reader(scalars, document);
-  for (const char* needed : {"tune.policy", "tune.candidates"}) reader.require(needed);
-  tune.policy = reader.text("tune.policy", "");
+  tune.policy = reader.text("tune.policy");
   tune.metric = reader.text("tune.metric", tune.metric);
-  tune.candidates = static_cast<int>(reader.integer("tune.candidates", 0, 1, kMostCandidates));
+  tune.candidates = static_cast<int>(reader.integer("tune.candidates", 1, kMostCandidates));
   tune.seed = reader.integer("tune.seed", 1, 0, std::int64_t{1} << 53);
   tune.train = static_cast<int>(reader.integer("tune.train", 10, 3, kMostSeeds));
   tune.held_out = static_cast<int>(reader.integer("tune.held_out", 20, 3, kMostSeeds));

@@ -14,60 +14,35 @@ namespace fs = std::filesystem;
 
 constexpr std::int64_t kPoolBlockTokens = 16;
 
+struct Document {
+  sweep::ParamMap params;
+};
+
 /// Every key of a profile must be there: a profile is data about a card or a model, so there is no
 /// sensible default for any of it. A switch that few have is off where it is not named.
-class ProfileReader {
+class ProfileReader : Document, public sweep::ParamReader {
  public:
   explicit ProfileReader(const fs::path& file)
-      : params_(sweep::load_flat_toml(file.string())), reader_(params_, file.string()) {}
+      : Document{sweep::load_flat_toml(file.string())}, ParamReader(params, file.string()) {}
 
   bool has_table(const std::string& table) const {
-    const auto first = params_.lower_bound(table + ".");
-    return first != params_.end() && first->first.starts_with(table + ".");
+    const auto first = params.lower_bound(table + ".");
+    return first != params.end() && first->first.starts_with(table + ".");
   }
-  bool has(const std::string& key) const { return reader_.has(key); }
   /// NAME of all keys TABLE.NAME.KEY.
   std::vector<std::string> tables_in(const std::string& table, const std::string& key) const {
     std::vector<std::string> names;
-    for (const auto& [path, param] : params_)
+    for (const auto& [path, param] : params)
       if (path.starts_with(table + '.') && path.ends_with('.' + key))
         names.push_back(path.substr(table.size() + 1, path.size() - table.size() - key.size() - 2));
     return names;
   }
-  std::string text(const std::string& key) {
-    reader_.require(key);
-    return reader_.text(key, "");
-  }
-  bool boolean(const std::string& key) {
-    reader_.require(key);
-    return reader_.boolean(key, false);
-  }
-  bool is_on(const std::string& key) { return reader_.boolean(key, false); }
-  std::int64_t integer(const std::string& key, std::int64_t min, std::int64_t max) {
-    reader_.require(key);
-    return reader_.integer(key, min, min, max);
-  }
+  bool is_on(const std::string& key) { return boolean(key, false); }
   int count(const std::string& key, int min) {
     return static_cast<int>(integer(key, min, std::numeric_limits<int>::max()));
   }
-  double number(const std::string& key, double min, double max) {
-    reader_.require(key);
-    return reader_.number(key, min, min, max);
-  }
   double positive(const std::string& key) { return number(key, 1e-9, 1e9); }
   double not_negative(const std::string& key) { return number(key, 0, 1e9); }
-  std::string choice(const std::string& key, const std::vector<std::string>& allowed) {
-    reader_.require(key);
-    return reader_.choice(key, "", allowed);
-  }
-  [[noreturn]] void fail(const std::string& key, const std::string& problem) const {
-    reader_.fail(key, problem);
-  }
-  void reject_unknown() const { reader_.reject_unknown(); }
-
- private:
-  sweep::ParamMap params_;
-  sweep::ParamReader reader_;
 };
 
 /// The file of a named profile; `kind` is "gpu", "model" or "policy".
