@@ -78,8 +78,8 @@ MAY_INCLUDE = {
                        "workers/backends/sim workers/workload/trace sweeps/definition",
     "workers/rank": "version workers/profiles workers/binding workers/cell workers/engine/base workers/backends/cuda workers/backends/cuda/device "
                     "sweeps/files sweeps/tables sweeps/definition sweeps/archive sweeps/commits json posix",
-    "workers/tools": "sweeps/files workers/rank workers/server workers/server/dialect workers/server/http workers/cell workers/engine/base workers/workload "
-                     "workers/workload/trace workers/backends/cuda posix",
+    "workers/tools": "sweeps/files workers/rank workers/server workers/server/dialect workers/server/http workers/cell workers/engine/base "
+                     "workers/backends/cuda posix",
     "analysis/text": "sweeps/files json openssl zlib posix",
     "analysis/digest": "analysis/text sweeps/tables sweeps/definition",
     "analysis/compare": "analysis/text analysis/digest sweeps/files sweeps/tables sweeps/definition sweeps/archive",
@@ -100,7 +100,8 @@ MAY_INCLUDE = {
                      "sweeps/definition sweeps/archive sweeps/commits workers/profiles workers/rank posix",
     "driver/commands": "driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/search analysis/text analysis/digest "
                        "analysis/compare analysis/ranking analysis/claims analysis/report analysis/trace sweeps/files sweeps/definition sweeps/archive sweeps/commits "
-                       "sweeps/upkeep workers/binding workers/bounds workers/cell workers/engine/base workers/rank workers/tools version posix",
+                       "sweeps/upkeep workers/binding workers/bounds workers/cell workers/engine/base workers/rank workers/tools workers/workload "
+                       "workers/workload/trace version posix",
     "driver": "driver/command_line driver/commands driver/farm sweeps/files posix",
 }
 # Libraries that only these files of a room include.
