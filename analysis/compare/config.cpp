@@ -26,8 +26,8 @@ sweep::Value value_of(const Json& json) {
 }
 
 std::optional<sweep::Value> find(const Config& config, const std::string& key) {
-  const sweep::Value* found = config.find(key);
-  return found == nullptr ? std::nullopt : std::optional(*found);
+  const auto found = config.find(key);
+  return found == config.end() ? std::nullopt : std::optional(found->second);
 }
 
 }  // namespace
@@ -47,40 +47,15 @@ std::string to_text(const FiguresKind& kind) {
   return text + ')';
 }
 
-/// Of the first setting whose key is not before this one.
-std::size_t Config::place_of(std::string_view key) const {
-  const auto before = [](const Setting& setting, std::string_view each) {
-    return setting.first.text() < each;
-  };
-  // Keys come in order.
-  if (!settings_.empty() && before(settings_.back(), key)) return settings_.size();
-  const auto place = std::lower_bound(settings_.begin(), settings_.end(), key, before);
-  return static_cast<std::size_t>(place - settings_.begin());
-}
-
-const sweep::Value* Config::find(std::string_view key) const {
-  const std::size_t place = place_of(key);
-  const bool found = place < settings_.size() && settings_[place].first == key;
-  return found ? &settings_[place].second : nullptr;
-}
-
-bool Config::add(std::string_view key, sweep::Value value) {
-  if (contains(key)) return false;
-  const auto place = settings_.begin() + static_cast<std::ptrdiff_t>(place_of(key));
-  settings_.emplace(place, key, std::move(value));
-  return true;
-}
-
 Config parse_config(const std::string& canonical_json) {
   Config config;
   try {
     const Json object = sweep::strict_json<Json>(canonical_json);
     if (!object.is_object()) fail();
-    for (const auto& [key, value] : object.items()) config.add(key, value_of(value));
+    for (const auto& [key, value] : object.items()) config.emplace(key, value_of(value));
   } catch (const sweep::JsonRefused&) {
     fail();
   }
-  config.shrink_to_fit();
   return config;
 }
 
@@ -90,9 +65,9 @@ std::vector<ConfigDifference> config_differences(const Config& a, const Config& 
     for (const auto& [key, value] : *config) keys.insert(key);
   std::vector<ConfigDifference> differences;
   for (const std::string& key : keys) {
-    const sweep::Value *in_a = a.find(key), *in_b = b.find(key);
-    const bool both = in_a != nullptr && in_b != nullptr;
-    if (!both || !sweep::same_value(*in_a, *in_b))
+    const auto in_a = a.find(key), in_b = b.find(key);
+    const bool both = in_a != a.end() && in_b != b.end();
+    if (!both || !sweep::same_value(in_a->second, in_b->second))
       differences.push_back({key, find(a, key), find(b, key)});
   }
   return differences;

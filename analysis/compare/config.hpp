@@ -1,6 +1,7 @@
 #pragma once
 #include <compare>
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -11,26 +12,12 @@
 
 namespace analysis {
 
-/// The configuration of a cell: every key that its results depend on, in the order of the
-/// alphabet. Small, since a sweep may have many thousand.
-class Config {
- public:
-  using Setting = std::pair<sweep::SharedName, sweep::Value>;
-  auto begin() const { return settings_.begin(); }
-  auto end() const { return settings_.end(); }
-  bool empty() const { return settings_.empty(); }
-  bool contains(std::string_view key) const { return find(key) != nullptr; }
-  /// Null if there is no such key.
-  const sweep::Value* find(std::string_view key) const;
-  /// Returns false, and leaves the value as it is, if it has the key.
-  bool add(std::string_view key, sweep::Value value);
-  void shrink_to_fit() { settings_.shrink_to_fit(); }
-
- private:
-  std::size_t place_of(std::string_view key) const;
-
-  std::vector<Setting> settings_;
+struct ByText {
+  using is_transparent = void;
+  bool operator()(std::string_view a, std::string_view b) const { return a < b; }
 };
+/// The configuration of a cell: every key that its results depend on.
+using Config = std::map<sweep::SharedName, sweep::Value, ByText>;
 
 /// Reads canonical JSON, as /cells/config_json has it: one object of scalars. Throws
 /// sweep::ArchiveDamaged for anything else.

@@ -52,7 +52,7 @@ Published load_published(const std::string& path) {
     } else if (key == "metric") {
       published.metric = sweep::as_text(key, param);
     } else if (key.starts_with(kApplies)) {
-      published.applies.add(key.substr(kApplies.size()), param.value);
+      published.applies.emplace(key.substr(kApplies.size()), param.value);
     } else {
       published.entries.push_back(entry_of(key, param));
     }

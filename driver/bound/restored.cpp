@@ -58,13 +58,12 @@ worker::ExperimentConfig restored(const analysis::ConfiguredCell& cell,
                                   const std::vector<std::string>& set, worker::Profiles& profiles) {
   if (cell.record->backend == "cpu") throw NotRestored("the costs of backend cpu are not modelled");
   const sweep::ParamMap params = params_of(cell, set);
-  const sweep::Value* kind = cell.config.find("workload.kind");
-  if (kind != nullptr && sweep::same_value(*kind, std::string("trajectories")))
+  if (analysis::shown(cell.value("workload.kind")) == "trajectories")
     throw NotRestored("they replayed texts, which this program does not read");
   if (const auto file = unnamed_file(cell, params))
     throw NotRestored("name the file that they read by --set " + *file + "=FILE");
-  const sweep::Value* seed = cell.config.find(kSeed);
-  const auto* number = seed == nullptr ? nullptr : std::get_if<std::int64_t>(seed);
+  const auto seed = cell.value(kSeed);
+  const auto* number = seed ? std::get_if<std::int64_t>(&*seed) : nullptr;
   if (number == nullptr) throw NotRestored("the archive does not have their seeds");
   worker::BoundCell bound = worker::bind(params, "sim", *number, profiles);
   require_same_workload(cell, bound);
