@@ -1,4 +1,4 @@
-#include "analysis/claims/claim.hpp"
+#include "analysis/claims/claims.hpp"
 
 #include <algorithm>
 #include <array>

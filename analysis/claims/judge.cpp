@@ -1,4 +1,4 @@
-#include "analysis/claims/judge.hpp"
+#include "analysis/claims/claims.hpp"
 
 #include <algorithm>
 #include <cmath>

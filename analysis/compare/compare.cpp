@@ -4,7 +4,7 @@
 #include <iterator>
 
 #include "analysis/compare/groups.hpp"
-#include "analysis/compare/labels.hpp"
+#include "analysis/compare/published.hpp"
 #include "analysis/text/list.hpp"
 
 namespace analysis {

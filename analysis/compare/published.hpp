@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "analysis/compare/config.hpp"
+#include "sweeps/definition/selection.hpp"
 
 namespace analysis {
 
@@ -35,5 +36,11 @@ std::vector<std::filesystem::path> toml_files(const std::filesystem::path& folde
 
 /// "cpu_offload-16G", or only the policy if it has no host tier.
 std::string variant_of(const ConfiguredCell& cell);
+
+/// What cells have that tables print as this policy: "cpu_offload-128G", "fcfs+eviction=plugin",
+/// "continuum (ttl_s=5.0, order=fcfs)", or several of these in one. Empty for another key or a
+/// plain name. The inverse of variant_of() and of what stands behind it where policies share a
+/// name.
+sweep::Alternative read_label(const std::string& key, const std::string& text);
 
 }  // namespace analysis

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "analysis/compare/config.hpp"
 #include "analysis/compare/estimate.hpp"
 
 namespace analysis {
@@ -20,5 +21,12 @@ std::string ratios_text(std::span<const Ratio> ratios, const std::string& unit);
 
 /// "36 to 40", or "36" if the least and the most have the same text.
 std::string from_to(const std::string& least, const std::string& most);
+
+/// "30 of 32 cells have a result; missing: gpu=h100-80gb policy=pin jps=3 and 1 more". Cells that
+/// their sweep excludes, or that no run was asked for, are not missing: "33 of 33 cells have a
+/// result; 147 excluded; 2 not asked for". Behind it kept_text().
+std::string coverage_text(std::span<const ConfiguredCell> cells);
+/// "2 results are kept from another setting".
+std::string kept_text(std::size_t kept);
 
 }  // namespace analysis

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "analysis/ranking/coverage.hpp"
+#include "analysis/ranking/sentences.hpp"
 #include "analysis/report/panel_charts.hpp"
 #include "analysis/report/tables.hpp"
 #include "analysis/text/json.hpp"

@@ -1,19 +1,26 @@
 #pragma once
 #include <deque>
 #include <map>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "analysis/claims/claims.hpp"
 #include "analysis/digest/digest.hpp"
-#include "analysis/digest/gap.hpp"
 #include "analysis/digest/statistics.hpp"
 #include "analysis/ranking/policy_table.hpp"
 #include "analysis/report/capacity_charts.hpp"
-#include "analysis/report/cell_names.hpp"
+#include "analysis/report/gap_charts.hpp"
 #include "sweeps/archive/reader.hpp"
 
 namespace analysis {
+
+/// The archive and the row of a cell, by its key.
+using CellOrigins = std::map<std::string, std::pair<std::string, int>>;
+
+/// "cell 3 of a.h5", "cells 0 to 5 and 9 of a.h5; cell 2 of b.h5"
+std::string named_cells(const std::vector<std::string>& keys, const CellOrigins& origins);
 
 /// The figures that summary tables offer, the first by default.
 inline constexpr std::array<std::string_view, 12> kReportMetrics = {
@@ -87,5 +94,11 @@ Report make_report(const std::vector<std::string>& archives, const std::filesyst
 
 /// The comment at the top of a sweep file, in one line.
 std::string question_of(const std::string& spec);
+
+/// A panel for each place, in the order of the rows; reads the tables of the cells in their order.
+std::vector<ReportPanel> make_panels(std::span<const RateRow> rows,
+                                     const std::deque<ConfiguredCell>& cells,
+                                     const CellOrigins& origins,
+                                     std::span<const Published> published);
 
 }  // namespace analysis

@@ -1,5 +1,8 @@
 #include "analysis/text/web_page.hpp"
 
+#include <openssl/evp.h>
+#include <zlib.h>
+
 #include <cerrno>
 #include <fstream>
 #include <iterator>
@@ -41,6 +44,9 @@ void write_escaped(std::string_view json, std::ostream& out) {
   out << json;
 }
 
+/// Columns of a trace shrink to a fifth at any level; higher levels only take longer.
+constexpr int kLevel = 4;
+
 }  // namespace
 
 void write_web_page(const std::filesystem::path& page, std::string_view json, std::ostream& out) {
@@ -50,6 +56,28 @@ void write_web_page(const std::filesystem::path& page, std::string_view json, st
   write_escaped(json, out);
   out << std::string_view(text).substr(data + kNothing.size());
   flush_checked(out);
+}
+
+std::string base64(std::string_view bytes) {
+  constexpr std::size_t kPiece = 3U << 20;  // whole groups of three; OpenSSL counts in int
+  std::string text((bytes.size() + 2) / 3 * 4, '\0');
+  for (std::size_t at = 0; at < bytes.size(); at += kPiece) {
+    const std::string_view piece = bytes.substr(at, kPiece);
+    EVP_EncodeBlock(reinterpret_cast<unsigned char*>(text.data() + at / 3 * 4),
+                    reinterpret_cast<const unsigned char*>(piece.data()),
+                    static_cast<int>(piece.size()));
+  }
+  return text;
+}
+
+std::string packed(std::string_view text) {
+  uLongf size = compressBound(static_cast<uLong>(text.size()));
+  std::string made(size, '\0');
+  const int status = compress2(reinterpret_cast<Bytef*>(made.data()), &size,
+                               reinterpret_cast<const Bytef*>(text.data()),
+                               static_cast<uLong>(text.size()), kLevel);
+  if (status != Z_OK) throw std::runtime_error("zlib: compress2 failed: " + std::to_string(status));
+  return base64(std::string_view(made).substr(0, size));
 }
 
 }  // namespace analysis

@@ -6,10 +6,11 @@
 #include <map>
 #include <ostream>
 #include <span>
+#include <sstream>
 #include <unordered_map>
 
 #include "analysis/text/json.hpp"
-#include "analysis/trace/names.hpp"
+#include "analysis/text/web_page.hpp"
 #include "analysis/trace/replay.hpp"
 #include "sweeps/tables/table_row.hpp"
 
@@ -20,7 +21,6 @@ using Requests = QueueReplay::Requests;
 using Row = sweep::TableRow;
 using sweep::SchedKind;
 
-/// A member of a JSON object and its column.
 struct Member {
   const char *name, *column;
 };
@@ -72,7 +72,6 @@ double in_ms(const Row& row, const char* column) {
   return std::round(row.number(column) * 1e9) / 1e6;
 }
 
-/// What all lines of a cell share.
 class Lines {
  public:
   explicit Lines(const sweep::CellResult& result) : result_(result), names_(result) {}
@@ -83,7 +82,6 @@ class Lines {
     const sweep::Note* note = sweep::find_named(result_.notes, name);
     return note == nullptr ? kUnknown : note->text;
   }
-  /// A line that names its cell.
   Json of_cell(Json line) const {
     for (const char* name : {"policy", "cell"}) add_label(line, name, note(name));
     return line;
@@ -299,6 +297,18 @@ class RequestLines : Lines {
   }
 };
 
+Json json_of(const TracedCell& traced) {
+  const sweep::CellRecord& cell = traced.cell;
+  Json notes = Json::object();
+  for (const sweep::Note& note : cell.notes) notes[note.name.text()] = note.text;
+  std::ostringstream out;
+  write_steps(traced.result, out);
+  write_events(traced.result, out);
+  write_requests(traced.result, out);
+  return {{"cell", cell.index},      {"key", cell.key}, {"label", cell.label},
+          {"backend", cell.backend}, {"notes", notes},  {"deflated", packed(out.str())}};
+}
+
 }  // namespace
 
 void write_steps(const sweep::CellResult& result, std::ostream& out) {
@@ -338,6 +348,12 @@ void write_events(const sweep::CellResult& result, std::ostream& out) {
 void write_requests(const sweep::CellResult& result, std::ostream& out) {
   RequestLines(result).write_all(out);
   flush_checked(out);
+}
+
+std::string trace_page(const std::string& archive, std::span<const TracedCell> cells) {
+  Json page = {{"kind", "trace"}, {"archive", archive}, {"cells", Json::array()}};
+  for (const TracedCell& cell : cells) page["cells"].push_back(json_of(cell));
+  return text_of(page);
 }
 
 }  // namespace analysis

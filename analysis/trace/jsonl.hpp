@@ -1,6 +1,9 @@
 #pragma once
 #include <iosfwd>
+#include <span>
+#include <string>
 
+#include "sweeps/archive/cells_table.hpp"
 #include "sweeps/tables/result.hpp"
 
 namespace analysis {
@@ -33,5 +36,18 @@ void write_events(const sweep::CellResult& result, std::ostream& out);
 
 /// A record for every turn in order of their ends, then a job record for every job.
 void write_requests(const sweep::CellResult& result, std::ostream& out);
+
+/// A cell of a trace page. Borrows both.
+struct TracedCell {
+  const sweep::CellRecord& cell;
+  const sweep::CellResult& result;
+};
+
+/// The data of the trace viewer as JSON: {"kind":"trace","archive":name,"cells":[...]}. A cell has
+/// its identity, its notes, and `deflated`: the JSON lines of its steps, events and requests
+/// (analysis/trace/jsonl.hpp), packed().
+///
+/// Throws std::logic_error when the tables of a cell contradict each other.
+std::string trace_page(const std::string& archive, std::span<const TracedCell> cells);
 
 }  // namespace analysis

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <optional>
 
-#include "analysis/compare/labels.hpp"
+#include "analysis/compare/published.hpp"
 #include "analysis/text/new_file.hpp"
 #include "sweeps/definition/selection.hpp"
 #include "sweeps/files/durable_file.hpp"

@@ -6,6 +6,7 @@
 
 #include "analysis/ranking/answer.hpp"
 #include "analysis/text/escape.hpp"
+#include "analysis/text/list.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
 #include "sweeps/definition/assignment.hpp"
@@ -30,7 +31,7 @@ analysis::CompareQuestion question_of(const Options& options,
   std::erase(question.by, "");
   for (std::string& key : question.by) key = key_of(key, cells);
   for (const std::string& axis : analysis::axes_to_compare(cells))
-    if (std::ranges::find(question.by, axis) == question.by.end()) question.by.push_back(axis);
+    analysis::add_once(question.by, axis);
   question.metric = analysis::known_metric(cells, options.metric);
   if (!options.base) return question;
   const sweep::Assignment base = sweep::parse_assignment(*options.base, "--base");

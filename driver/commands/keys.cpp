@@ -1,9 +1,9 @@
 #include "driver/commands/keys.hpp"
 
-#include <algorithm>
 #include <charconv>
 #include <iostream>
 
+#include "analysis/text/list.hpp"
 #include "driver/commands/commands.hpp"
 
 namespace driver {
@@ -88,9 +88,7 @@ void print_keys_markdown(const std::vector<const Key*>& keys, std::ostream& out)
          "does not use it, and `plan` names keys that\ncount in no cell. `backend` stands for "
          "`sweep.backend` or `--backend`.\n";
   std::vector<std::string> sections;
-  for (const Key* key : keys)
-    if (std::ranges::find(sections, section_of(key->name)) == sections.end())
-      sections.push_back(section_of(key->name));
+  for (const Key* key : keys) analysis::add_once(sections, section_of(key->name));
   for (const std::string& section : sections) {
     out << "\n## " << (section.empty() ? "Without a section" : '[' + section + ']') << "\n\n"
         << "| key | default | allowed | what it is | counts where |\n|---|---|---|---|---|\n";

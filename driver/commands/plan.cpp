@@ -1,7 +1,7 @@
 #include <iostream>
 
 #include "driver/commands/commands.hpp"
-#include "driver/plan/cost.hpp"
+#include "driver/plan/plan.hpp"
 #include "driver/plan/report.hpp"
 #include "driver/plan/simulated.hpp"
 #include "workers/rank/host.hpp"

@@ -8,7 +8,6 @@
 #include "analysis/report/report.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/new_file.hpp"
-#include "analysis/text/packed.hpp"
 #include "analysis/text/web_page.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/commands/commands.hpp"

@@ -8,12 +8,12 @@
 #include <set>
 
 #include "analysis/ranking/answer.hpp"
-#include "analysis/ranking/coverage.hpp"
 #include "analysis/ranking/policy_table.hpp"
+#include "analysis/ranking/sentences.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/plan/cost.hpp"
 #include "driver/plan/history.hpp"
+#include "driver/plan/plan.hpp"
 #include "driver/plan/report.hpp"
 #include "driver/run/archive_sink.hpp"
 #include "driver/run/setup.hpp"
@@ -101,7 +101,6 @@ int most_local_workers(const Options& options, const Plan& plan) {
   return plan.backend == "sim" ? options.workers.value_or(worker_hello(options).cores) : 1;
 }
 
-/// Cells go to other processes of this machine.
 FarmResult farm_locally(const Options& options, OpenRun& run, FarmOptions farm) {
   const int most = most_local_workers(options, run.plan);
   ArchiveSink sink(run.plan, options.profiles.string(), run.archive, run.with_space, run.progress,
@@ -115,7 +114,6 @@ FarmResult farm_locally(const Options& options, OpenRun& run, FarmOptions farm) 
   return run_farm(workers, clock, run.tasks, sink, farm);
 }
 
-/// Cells go to the other ranks.
 FarmResult farm_ranks(const Options& options, OpenRun& run, FarmOptions farm,
                       worker::MpiChannel& channel) {
   ArchiveSink sink(run.plan, options.profiles.string(), run.archive, run.with_space, run.progress);
@@ -174,7 +172,6 @@ std::vector<std::string> left_lines(const OpenRun& run, const FarmResult& result
   return lines;
 }
 
-/// Prints what is left, and the command that runs it.
 void print_left(const OpenRun& run, const FarmResult& result, const Options& options) {
   const std::vector<std::string> left = left_lines(run, result);
   for (const std::string& line : left)

@@ -7,6 +7,7 @@
 #include <iostream>
 #include <set>
 
+#include "analysis/text/list.hpp"
 #include "analysis/text/new_file.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
@@ -20,13 +21,9 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// The SKUs of a sweep, in plan order.
 std::vector<std::string> skus_of(const Plan& plan) {
   std::vector<std::string> skus;
-  for (const PlannedCell& planned : plan.cells) {
-    const std::string sku = planned.gpu();
-    if (std::ranges::find(skus, sku) == skus.end()) skus.push_back(sku);
-  }
+  for (const PlannedCell& planned : plan.cells) analysis::add_once(skus, planned.gpu());
   return skus;
 }
 
@@ -134,7 +131,6 @@ std::string output_of(const std::string& command) {
   return out.substr(0, out.find('\n'));
 }
 
-/// Hands a script to sbatch and returns the number of its job.
 std::string submit_script(const BatchScript& script, const std::string& options) {
   const std::string printed =
       output_of("sbatch --parsable " + options + "'" + script.file.string() + "'");

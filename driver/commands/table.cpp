@@ -2,8 +2,8 @@
 #include <iostream>
 
 #include "analysis/ranking/answer.hpp"
-#include "analysis/ranking/coverage.hpp"
 #include "analysis/ranking/policy_table.hpp"
+#include "analysis/ranking/sentences.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/commands/commands.hpp"

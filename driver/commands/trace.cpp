@@ -5,7 +5,6 @@
 #include "analysis/text/new_file.hpp"
 #include "analysis/text/web_page.hpp"
 #include "analysis/trace/jsonl.hpp"
-#include "analysis/trace/page.hpp"
 #include "analysis/trace/perfetto.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/commands/commands.hpp"

@@ -23,7 +23,7 @@ namespace driver {
 /// answers later, it is used again. When a group's server is not the planned one, those of its
 /// cells that do not run are left. These timers count only time in which the caller was listening
 /// (a Tick at least once a second).
-class Dispatcher {
+class Dispatcher : DispatchState {
  public:
   Dispatcher(const std::vector<CellTask>& cells, DispatchRules rules);
 
@@ -47,14 +47,6 @@ class Dispatcher {
   std::vector<SkuStatus> status(Nanos now) const;
 
  private:
-  using Cell = dispatching::Cell;
-  using Experience = dispatching::Experience;
-  using Place = dispatching::Place;
-  using Run = dispatching::Run;
-  using Worker = dispatching::Worker;
-  using CellState = dispatching::CellState;
-  using WorkerState = dispatching::WorkerState;
-  using AbandonWhy = dispatching::AbandonWhy;
   enum class Repeats { elsewhere, anywhere };  // where a failed attempt may be retried
   enum class Memory { kept, freed };           // kept: what AssignCell let the worker keep
 

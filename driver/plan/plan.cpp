@@ -8,15 +8,16 @@
 #include <utility>
 
 #include "analysis/compare/config.hpp"
-#include "analysis/compare/labels.hpp"
+#include "analysis/compare/published.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/plan/cost.hpp"
 #include "sweeps/definition/assignment.hpp"
 #include "sweeps/definition/canonical_json.hpp"
 #include "sweeps/definition/selection.hpp"
 #include "sweeps/files/sha256.hpp"
+#include "workers/backends/sim/cost_model.hpp"
 #include "workers/binding/keys.hpp"
+#include "workers/cell/estimate.hpp"
 #include "workers/cell/execution.hpp"
 
 namespace driver {
@@ -69,7 +70,6 @@ double host_gib(const sweep::Cell& cell, const worker::BoundCell& bound) {
   return analysis::number_of(dram->second.value);
 }
 
-/// Binds the cells of a plan, one after the other.
 class Binder {
  public:
   Binder(std::string backend, std::shared_ptr<worker::Profiles> profiles)
@@ -314,6 +314,41 @@ std::vector<sweep::CellRecord> planned_records(const Plan& plan) {
       record.reason = "not asked for: left out by --only, --skip or --cell";
   }
   return records;
+}
+
+CellCost estimate(const PlannedCell& planned, const worker::ExperimentConfig& config,
+                  worker::WorkloadCache& workloads) {
+  const worker::CellEstimate expected = worker::estimate_cell(modelled(planned, config), workloads);
+  const worker::ServerStarts starts = worker::server_starts(config);
+  return {expected.served_s,
+          worker::busy_seconds(config, expected) + (starts.each_cell ? starts.seconds : 0),
+          expected.assumed, starts};
+}
+
+worker::ExperimentConfig modelled(const PlannedCell& planned,
+                                  const worker::ExperimentConfig& config) {
+  if (!config.server) {
+    worker::ExperimentConfig sim = config;
+    if (config.backend != "sim")
+      sim.cost_model = backends::usual_cost_model(config.gpu, config.model);
+    return sim;
+  }
+  try {
+    return worker::bind(planned.cell.params, "sim", planned.cell.seed, *planned.repeats->profiles)
+        .config;
+  } catch (const sweep::SpecError&) {
+  } catch (const worker::Infeasible&) {
+  }
+  return config;
+}
+
+CellCost cost_of(const PlannedCell& planned, worker::WorkloadCache& workloads) {
+  return planned.cost ? *planned.cost : estimate(planned, planned.config(), workloads);
+}
+
+double figure_of(const std::vector<sweep::Figure>& figures, std::string_view name) {
+  const sweep::Figure* found = sweep::find_named(figures, name);
+  return found == nullptr ? sweep::kNotObserved : found->value;
 }
 
 }  // namespace driver

@@ -87,4 +87,19 @@ std::vector<sweep::CellRecord> planned_records(const Plan& plan);
 /// for these policies. A checkpoint named for a simulation is one. Keys of servers have one line.
 void print_keys_without_effect(const Plan& plan, std::ostream& out);
 
+/// What a cell that runs is expected to take: as the plan has it, or else estimated now. Reads or
+/// generates its workload; throws worker::InputError when that is wrong.
+CellCost cost_of(const PlannedCell& planned, worker::WorkloadCache& workloads);
+/// What a cell that runs this is expected to take.
+CellCost estimate(const PlannedCell& planned, const worker::ExperimentConfig& config,
+                  worker::WorkloadCache& workloads);
+
+/// What stands for the cell in a simulation: of a server the policy of its profile, on the costs of
+/// the card, or its own configuration where there is none; of others their own.
+worker::ExperimentConfig modelled(const PlannedCell& planned,
+                                  const worker::ExperimentConfig& config);
+
+/// The value of a figure; NaN where there is none of this name.
+double figure_of(const std::vector<sweep::Figure>& figures, std::string_view name);
+
 }  // namespace driver

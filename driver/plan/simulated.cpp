@@ -10,7 +10,7 @@
 #include <stop_token>
 #include <tuple>
 
-#include "driver/plan/cost.hpp"
+#include "driver/plan/plan.hpp"
 #include "sweeps/files/child_process.hpp"
 
 namespace driver {
@@ -26,7 +26,6 @@ struct Taken {
   double served_s, busy_s;
 };
 
-/// A simulated cell, what it took and what was estimated before.
 struct Simulated {
   const sweep::Cell* cell;
   double served_s, estimated_s;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "driver/plan/cost.hpp"
+#include "driver/plan/plan.hpp"
 #include "sweeps/commits/marks.hpp"
 #include "sweeps/definition/canonical_json.hpp"
 #include "workers/rank/cell_job.hpp"
@@ -32,7 +32,6 @@ std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::str
 
 namespace {
 
-/// Makes a group of the cells that one start of a server serves.
 void group_by_server(const Plan& plan, std::vector<CellTask>& tasks) {
   const auto server_of = [&](const CellTask& task) -> const auto& {
     return plan.cells[static_cast<std::size_t>(task.cell)].repeats->server;

@@ -1,4 +1,4 @@
-#include "workers/bounds/needs.hpp"
+#include "workers/bounds/bounds.hpp"
 
 #include "tests/support/catch.hpp"
 

@@ -14,7 +14,6 @@ model::DType bind_dtype(ParamBinder& in, model::DType of_model) {
   return type;
 }
 
-/// Random weights, or a checkpoint.
 std::string bind_checkpoint(ParamBinder& in) {
   std::string checkpoint = in.folder("weights.checkpoint");
   if (!checkpoint.empty() && in.has("weights.seed"))
@@ -33,6 +32,15 @@ void record_weights(ParamBinder& in, const Transformer& transformer, Profiles& p
   }
 }
 
+constexpr const char* kSwitch = "record.access_log";
+
+void check_exist(const ParamBinder& in, const std::string& key, const backends::IndexRanges& chosen,
+                 int count, const std::string& of) {
+  if (chosen.last() >= count)
+    in.fail(key, "names number " + std::to_string(chosen.last()) + ", the model has " +
+                     std::to_string(count) + ' ' + of + " (from 0)");
+}
+
 }  // namespace
 
 void bind_kv_dtype(ParamBinder& in, model::ModelShape& shape) {
@@ -47,6 +55,20 @@ void bind_transformer(ParamBinder& in, const model::ModelConfig& model, Profiles
   if (in.config.backend == "sim") return;
   record_weights(in, transformer, profiles);
   in.config.transformer = std::move(transformer);
+}
+
+void check_access_log(const ParamBinder& in) {
+  const ExperimentConfig& config = in.config;
+  if (!config.access_log) return;
+  if (config.backend == "sim")
+    in.fail(kSwitch, "needs backend \"cpu\" or \"cuda\": a cost model accesses nothing");
+  if (config.engine.kv.block_size > kernels::kMostLoggedSlots)
+    in.fail(kSwitch, "needs an engine.block_size of at most " +
+                         std::to_string(kernels::kMostLoggedSlots) + ", which is " +
+                         std::to_string(config.engine.kv.block_size));
+  const backends::AccessLogOptions& log = *config.access_log;
+  check_exist(in, "record.access_layers", log.layers, config.model.layers, "layers");
+  check_exist(in, "record.access_heads", log.heads, config.model.kv_heads, "key heads");
 }
 
 }  // namespace worker

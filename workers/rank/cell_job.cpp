@@ -202,13 +202,6 @@ RunCell make_cell_runner(const Hello& self, int rank, std::shared_ptr<Executor> 
   return CellRunner(self, rank, std::move(executor));
 }
 
-void load_model_of(const std::string& text, Executor& executor,
-                   const std::optional<backends::NcclGroup>& group) {
-  const CellJob job = decode_jobs(text).front();
-  Profiles profiles(job.profiles);
-  executor.load(bind(job.params, job.record.backend, job.record.seed, profiles).config, group);
-}
-
 std::string failed_shard(sweep::CellRecord record, int attempts, sweep::CellStatus kind,
                          const std::string& reason) {
   sweep::ShardContents contents;

@@ -29,11 +29,6 @@ std::vector<CellJob> decode_jobs(const std::string& text);
 RunCell make_cell_runner(const Hello& self, int rank,
                          std::shared_ptr<Executor> executor = std::make_shared<Executor>());
 
-/// Loads the model of this job into the executor's memory before the first cell. All ranks of the
-/// group must call it at the same time.
-void load_model_of(const std::string& job, Executor& executor,
-                   const std::optional<backends::NcclGroup>& group);
-
 /// The shard of a cell that ended without a result.
 std::string failed_shard(sweep::CellRecord record, int attempts, sweep::CellStatus kind,
                          const std::string& reason);

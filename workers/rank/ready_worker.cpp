@@ -4,6 +4,7 @@
 
 #include "workers/backends/cuda/cuda_device.hpp"
 #include "workers/backends/cuda/device/errors.hpp"
+#include "workers/binding/binding.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/rank/cell_job.hpp"
 #include "workers/rank/sku_detector.hpp"
@@ -90,7 +91,9 @@ void load_model(const Welcome& welcome, Executor& executor) {
     group->rank = welcome.group_rank;
     group->size = welcome.group_size;
   }
-  load_model_of(welcome.model_of, executor, group);
+  const CellJob job = decode_jobs(welcome.model_of).front();
+  Profiles profiles(job.profiles);
+  executor.load(bind(job.params, job.record.backend, job.record.seed, profiles).config, group);
 }
 
 }  // namespace worker

@@ -28,7 +28,8 @@ ReadyWorker prepare_worker(Hello hello, const std::string& backend, int local_wo
 /// is not built in or cannot start.
 std::string new_weights_group();
 
-/// Loads the model named by the driver's welcome, together with the other workers.
+/// Loads the model named by the driver's welcome before the first cell: all workers of its group
+/// must call it at the same time.
 void load_model(const Welcome& welcome, Executor& executor);
 
 }  // namespace worker

@@ -1,5 +1,5 @@
 #include "analysis/ranking/answer.hpp"
-#include "analysis/ranking/coverage.hpp"
+#include "analysis/ranking/sentences.hpp"
 
 #include "tests/analysis/archived_cells.hpp"
 #include "tests/support/catch.hpp"

@@ -4,9 +4,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "analysis/report/cell_names.hpp"
 #include "analysis/report/json.hpp"
-#include "analysis/report/panels.hpp"
 #include "tests/analysis/archived_cells.hpp"
 #include "tests/analysis/hand_made_cell.hpp"
 #include "tests/support/catch.hpp"

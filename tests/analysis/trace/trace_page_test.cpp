@@ -1,4 +1,3 @@
-#include "analysis/trace/page.hpp"
 
 #include <cmath>
 #include <limits>
@@ -6,7 +5,7 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "analysis/text/packed.hpp"
+#include "analysis/text/web_page.hpp"
 #include "analysis/trace/jsonl.hpp"
 #include "tests/analysis/hand_made_cell.hpp"
 #include "tests/support/catch.hpp"
