@@ -28,7 +28,6 @@ void expect_readers(const driver::Options& options) {
   std::signal(SIGPIPE, only_prints ? SIG_DFL : SIG_IGN);
 }
 
-/// Runs a command. An exception becomes a message and an exit code.
 int run_reporting(const driver::Options& options) {
   try {
     const int exit_code = options.command != nullptr ? options.command->run(options) : driver::kOk;

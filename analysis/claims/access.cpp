@@ -53,7 +53,6 @@ double prefill_reads(const Accesses& all) {
                               : static_cast<double>(all.of(true, false).size());
 }
 
-/// Keeps the earliest time for each key.
 template <class Key>
 void note_first(std::map<Key, double>& first, const Key& key, double at_s) {
   const auto [entry, is_new] = first.try_emplace(key, at_s);

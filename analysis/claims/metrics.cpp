@@ -108,7 +108,6 @@ double fewest_steps_beyond_output(CellSpan cells) {
   return least(beyond);
 }
 
-/// The share of turns that end in a call of this tool.
 double tool_share(CellSpan cells, const std::string& tool) {
   double calls = 0, turns = 0;
   for (const ConfiguredCell* cell : cells) {

@@ -14,7 +14,6 @@ constexpr const char* kSeed = "repeat.seed";
 /// real cards, are of different kinds.
 bool never_compared(const std::string& key) { return key == "backend" || key == "engine.emulate"; }
 
-/// Whether a key of the configuration follows from a named one.
 bool follows(const std::string& key, const std::string& named) {
   if (key == named || key.starts_with(named + '.')) return true;
   // A server's profile takes the place of a policy.

@@ -53,7 +53,6 @@ std::string mean_distance(const std::vector<PredictedCell>& cells, const std::st
   return off.empty() ? "-" : in_percent(mean(off)) + " %";
 }
 
-/// The figures by which a simulator is judged.
 constexpr std::array kJudged = {"jct_wall_mean_s", "jct_wall_p99_s", "ttft_mean_s",
                                 "ttft_p99_s",      "tpot_mean_s",    "prefix_hit_rate",
                                 "host_hit_rate",   "preemptions"};

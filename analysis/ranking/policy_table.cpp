@@ -36,7 +36,6 @@ bool has_ratio(const Rated& entry) { return !std::isnan(entry.over_fcfs.value); 
 bool has_bound(const Rated& entry) { return !std::isnan(entry.bound); }
 bool is_bound_reference(const Rated& entry) { return entry.reference && has_bound(entry); }
 
-/// Those of all rows.
 std::vector<Rated> entries_of(std::span<const PolicyTable> tables) {
   std::vector<Rated> entries;
   for (const PolicyTable& table : tables)
@@ -83,7 +82,6 @@ void add_row(Grid& grid, const PolicyTable& table, const PolicyTableRow& row, st
   add("  / fcfs", [&](const Rated& entry) { return two_decimals(entry.published / fcfs); });
 }
 
-/// Of the widest mark of a table.
 std::size_t mark_width(const PolicyTable& table) {
   std::size_t width = 0;
   for (const Rated& entry : entries_of({&table, 1})) width = std::max(width, entry.mark.size());
@@ -141,7 +139,6 @@ Grid long_grid(std::span<const PolicyTable> tables) {
   return grid;
 }
 
-/// What the marks mean.
 void print_legend(std::span<const PolicyTable> tables, std::ostream& out) {
   const std::vector<Rated> entries = entries_of(tables);
   std::size_t most = 0;

@@ -75,7 +75,6 @@ struct DraftPanel {
   ChartPanel drawn;  // over time
 };
 
-/// Builds one chart cell by cell.
 class ChartBuilder {
  public:
   ChartBuilder(const std::string& study, const ChartSpec& figure, const std::string& kind,

@@ -21,7 +21,6 @@ struct Span {
   double from, to;
 };
 
-/// Time-weighted means of a level in equal spans of time.
 ChartSeries level_over_time(std::string name, std::string color, const Values& t, double end,
                             const Values& level) {
   ChartSeries series = colored(std::move(name), std::move(color), ChartSeries::Draw::line);
@@ -66,7 +65,6 @@ void add_span(std::vector<Span>& spans, int request, const char* what, double fr
   }
 }
 
-/// Bars of each state, a row for each request.
 void draw_spans(ChartPanel& panel, const std::vector<Span>& spans) {
   constexpr double kHalf = 0.3;  // of a row
   constexpr std::pair<const char*, const char*> kColors[] = {

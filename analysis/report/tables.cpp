@@ -61,7 +61,6 @@ ReportTable regime_table(const Report& report, const std::string& kind) {
   return table;
 }
 
-/// A table for each archive.
 std::vector<ReportTable> missing_tables(const Report& report) {
   std::vector<ReportTable> tables;
   for (const ReportArchive& archive : report.archives) {

@@ -10,7 +10,6 @@
 namespace analysis {
 namespace {
 
-/// The streams' own flag.
 int flag() {
   static const int index = std::ios_base::xalloc();
   return index;

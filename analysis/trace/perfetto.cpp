@@ -24,7 +24,6 @@ constexpr std::array<TurnPart, 6> kSlices = {{{"queue", "queue_s"},
                                               {"decode", "decode_s"},
                                               {"gap (tool)", "gap_s"}}};
 
-/// Counters of the engine, by step.
 struct Counter {
   const char *name, *key, *column;
 };

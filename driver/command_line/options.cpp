@@ -84,7 +84,6 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
-/// What the environment says about this process.
 void read_environment(Options& options) {
   options.search_path = variable("PATH");
   for (const char* launcher : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE"}) {
@@ -205,7 +204,6 @@ std::string unknown_option(std::span<const Subcommand> commands, const Subcomman
               : "");
 }
 
-/// Names the argument that is too much.
 void check_arguments(const Subcommand& command, const Options& options) {
   const std::size_t count = options.arguments.size();
   const std::string usage = "usage: kvsweep " + std::string(command.usage);

@@ -78,7 +78,6 @@ class ArchiveBounds {
   }
 
  private:
-  /// What cells of one bound_key() share.
   struct Known {
     bounds::CellBound bound;
     std::optional<bounds::TurnBlocks> blocks{};

@@ -8,7 +8,6 @@
 namespace driver {
 namespace {
 
-/// The exit code when archives differ.
 constexpr int kDifferent = kSomeCellsFailed;
 
 void print(const std::vector<std::string>& sentences) {

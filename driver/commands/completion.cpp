@@ -25,7 +25,6 @@ std::string dashed(const std::string& name) {
   return comma == std::string::npos ? dashes : dashes + " -" + name.substr(comma + 1);
 }
 
-/// A line of `case` for each command.
 std::string option_cases() {
   std::string lines;
   for (const Subcommand& command : commands()) {

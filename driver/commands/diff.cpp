@@ -11,7 +11,6 @@
 namespace driver {
 namespace {
 
-/// One of the two cells, with its tables.
 struct Side {
   const sweep::CellRecord& record;
   sweep::CellResult result;
@@ -19,7 +18,6 @@ struct Side {
   std::string name() const { return "cell " + std::to_string(record.index); }
 };
 
-/// Prints the keys in which the two experiments differ.
 void print_keys(const Side& a, const Side& b) {
   const analysis::ConfiguredCell in_a(a.record), in_b(b.record);
   analysis::Grid grid{{{"differ in", "", false}, {a.name(), "", false}, {b.name(), "", false}}, {}};

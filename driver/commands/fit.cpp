@@ -105,7 +105,6 @@ std::string table_of(const std::string& server) {
          (is_async(server) ? "async" : "sync") + "]  # of " + server;
 }
 
-/// Prints the constants for the profile of the card.
 void print_constants(const Measured& found, const analysis::Plane& plane, std::ostream& out) {
   const auto slope = [&](std::size_t i, double unit) {
     return formatted("%.4g", i < plane.slopes.size() ? plane.slopes[i] * unit : 0.0);

@@ -9,7 +9,6 @@
 namespace driver {
 namespace {
 
-/// Files that the destructor removes.
 struct TemporaryFiles {
   std::vector<std::string> paths;
   TemporaryFiles() = default;

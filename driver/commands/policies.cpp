@@ -20,7 +20,6 @@ std::string sentence_of(const std::string& policy, const worker::Profiles& profi
   return analysis::terminal_text(comment.substr(0, end) + (end < comment.size() ? "." : ""));
 }
 
-/// The policy with what its file sets.
 void print_line(const std::string& policy, worker::Profiles& profiles, std::ostream& out) {
   std::vector<std::string> settings;
   for (const auto& [key, param] : profiles.policy(policy))

@@ -99,7 +99,6 @@ class FittedSteps {
   std::array<analysis::StepFit, 2> fits_;  // by whether steps are asynchronous
 };
 
-/// What simulates the cells of one archive.
 struct Simulator {
   const sweep::SweepSpec& spec;
   const Options& options;

@@ -104,7 +104,6 @@ std::string container(const Submission& submission, std::vector<std::string> fol
   return text + " \"" + cluster.container + "\")";
 }
 
-/// The image of servers, as an option for the run.
 std::string server_prefix(const Submission& submission) {
   const Cluster& cluster = submission.cluster;
   if (cluster.server_container.empty() || submission.plan.backend != "server") return "";
@@ -123,7 +122,6 @@ std::string selection(const Options& options, const std::string& sku) {
   return text;
 }
 
-/// Names a cell on the command line.
 std::string key_of(const PlanLine& line) {
   constexpr std::size_t kDigits = 12;
   return line.cell->key.substr(0, kDigits);
@@ -167,7 +165,6 @@ std::string fake_devices(const Cluster& cluster) {
   return text + "esac";
 }
 
-/// The values that every template may use.
 TemplateValues common_values(const Submission& submission) {
   const Options& options = submission.options;
   const bool in_image = !submission.cluster.container.empty();

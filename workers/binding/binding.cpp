@@ -208,7 +208,6 @@ void bind_experiment(ParamBinder& in, Profiles& profiles) {
   if (config.engine.async_scheduling) config.gpu.kernels.step_overhead_us = 0;
 }
 
-/// Refuses values that do not go together.
 void check_together(const ParamBinder& in, const ExperimentConfig& config) {
   const engine::SchedulerConfig& scheduler = config.engine.scheduler;
   const engine::TierConfig& tier = config.engine.tier;

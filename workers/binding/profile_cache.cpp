@@ -3,7 +3,6 @@
 namespace worker {
 namespace {
 
-/// The value of `name`, loaded once.
 template <class Profile>
 const Profile& kept(std::map<std::string, Profile>& known, const std::filesystem::path& dir,
                     const std::string& name,

@@ -9,7 +9,6 @@
 namespace bounds {
 namespace {
 
-/// What has become of a block.
 struct State {
   int fillers = 0;  // turns in progress that fill it
   bool filled = false;
@@ -91,7 +90,6 @@ TurnBlocks::TurnBlocks(const workload::Workload& workload, int block_size) {
   blocks_ = numbers.size();
 }
 
-/// A turn begins or ends.
 struct TurnBlocks::Event {
   double at_s;
   bool ends;

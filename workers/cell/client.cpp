@@ -211,7 +211,6 @@ void Prompts::hash(std::uint32_t job, int turn, Made& made) const {
     made.hashes.push_back(parent = engine::chain_hash(parent, tokens.subspan(at, block_size_)));
 }
 
-/// Keeps a few buffers for later turns.
 void Prompts::release(std::vector<engine::TokenId>& tokens) {
   constexpr std::size_t kMostUnused = 16;
   if (unused_.size() < kMostUnused) unused_.push_back(std::move(tokens));

@@ -40,7 +40,6 @@ double prefill_seconds(const backends::CostModel& model, int tokens, int budget)
   return seconds;
 }
 
-/// The work of the job's turns from this one on.
 policies::Work work_from(const workload::Job& job, std::size_t turn) {
   policies::Work work;
   for (; turn < job.turns.size(); ++turn)
@@ -91,7 +90,6 @@ policies::PolicyConfig with_knowledge(const ExperimentConfig& config,
   return policy;
 }
 
-/// Time of the card's host link to load one KV block.
 engine::Nanos block_load_time(const ExperimentConfig& config) {
   const backends::LinkModel& link = config.link;
   if (link.infinite) return engine::Nanos{0};
@@ -259,7 +257,6 @@ const Demand& WorkloadCache::demand() {
 
 namespace {
 
-/// What runs, and on which jobs.
 std::vector<sweep::Note> notes_of(const ExperimentConfig& config, const Load& load) {
   return {{"policy", config.policy_name},
           {"workload", load.workload.source},
@@ -293,7 +290,6 @@ sweep::CellResult measure_server(const ExperimentConfig& config, const Load& loa
   }
 }
 
-/// The policy of an engine with so many blocks.
 policies::PolicyConfig policy_of(const ExperimentConfig& config, const workload::Workload& workload,
                                  int num_blocks, policies::PluginUse& plugin_use) {
   policies::PolicyConfig policy = with_knowledge(config, workload);

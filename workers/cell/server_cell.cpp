@@ -36,7 +36,6 @@ class MetricsReader final : public server::HttpHandler {
     page_ = {};
     asked_ = http_.start({session_.url() + "/metrics", {}}, *this);
   }
-  /// Waits for one more sample.
   void read_last(const engine::Clock& clock) {
     if (!session_.has_metrics()) return;
     const Nanos deadline = clock.now() + std::chrono::seconds(5);

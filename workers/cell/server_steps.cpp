@@ -252,7 +252,6 @@ class StepRecorder {
     earlier = std::max(earlier, victim.tokens);
   }
 
-  /// The last preemption of a request.
   struct Evicted {
     std::size_t row = 0;  // in evictions_
     int tokens = 0;

@@ -37,7 +37,6 @@ WorldPlace place_in(MPI_Comm world) {
 
 constexpr std::size_t kPieceBytes = std::size_t{16} << 20;
 
-/// Every process of the job.
 class World final : public MpiChannel {
  public:
   explicit World(bool on_one_host)

@@ -23,7 +23,6 @@ bool is_of_the_machine(const std::error_code& code) {
   return std::ranges::any_of(kNotOfTheCell, [&](std::errc each) { return code == each; });
 }
 
-/// The message that reports how an attempt ended.
 Message outcome_of(const RunCell& run_cell, const Assign& work, const CellContext& context) {
   Failed failed{.attempt = work.attempt, .reason = {}};
   try {
@@ -95,7 +94,6 @@ class CellRun {
     const std::lock_guard lock(box_->mutex);
     return Heartbeat{attempt_, box_->progress};
   }
-  /// Detaches a thread that does not stop.
   void leave_behind() { thread_.detach(); }
 
  private:

@@ -14,7 +14,6 @@ namespace {
 
 using sweep::ForwardKind;
 
-/// Duration of a decode batch by its size.
 class DecodeTimes {
  public:
   void add(std::int32_t batch, double seconds) { seen_[batch].push_back(seconds); }
