@@ -61,67 +61,38 @@ bool is_out_of_memory(const std::string& reason) {
          reason.find("inflateInit() failed") != std::string::npos;
 }
 
-/// UTF-8 of up to `longest` bytes, and a zero byte.
-H5Type text_type(std::size_t longest) {
-  H5Type type(H5Tcopy(H5T_C_S1), "copy the string type");
-  h5_check(H5Tset_size(type.get(), longest + 1), "set the length of a string type");
-  h5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "set a string type to UTF-8");
-  return type;
-}
-
-/// Texts, each padded with zero bytes.
-std::string joined(const std::vector<std::string>& texts, std::size_t width) {
-  std::string bytes;
-  for (const std::string& text : texts) bytes += text + std::string(width - text.size(), '\0');
-  return bytes;
-}
-
-std::vector<std::string> split_texts(const std::string& bytes, std::size_t width) {
-  std::vector<std::string> texts;
-  for (std::size_t at = 0; at < bytes.size(); at += width)
-    texts.emplace_back(bytes.substr(at, width).c_str());
-  return texts;
-}
-
-/// Texts of variable length, as archives of schema 1 have them, in memory of HDF5.
-std::vector<std::string> taken(const std::vector<char*>& pointers) {
-  std::vector<std::string> texts;
-  for (char* pointer : pointers) {
-    texts.emplace_back(pointer == nullptr ? "" : pointer);
-    if (pointer != nullptr) H5free_memory(pointer);
-  }
-  return texts;
-}
-
 /// Reads as many texts as the space has by `read(type, values)`; `name` is for messages.
 template <class Read>
 std::vector<std::string> read_texts(hid_t type, hid_t space, const std::string& name, Read read) {
   if (H5Tget_class(type) != H5T_STRING) throw H5Error(name + " is not a text");
   const auto count = static_cast<std::size_t>(
       h5_check(H5Sget_simple_extent_npoints(space), "get the size of " + name));
-  if (count == 0) return {};
-  if (H5Tis_variable_str(type) > 0) {
+  std::vector<std::string> texts;
+  if (count > 0 && H5Tis_variable_str(type) > 0) {  // as archives of schema 1 have them
     std::vector<char*> pointers(count, nullptr);
     h5_check(read(type, pointers.data()), "read " + name);
-    return taken(pointers);
+    for (char* pointer : pointers) {
+      texts.emplace_back(pointer == nullptr ? "" : pointer);
+      if (pointer != nullptr) H5free_memory(pointer);
+    }
+  } else if (count > 0) {
+    const std::size_t width = H5Tget_size(type);
+    std::string bytes(count * width, '\0');
+    h5_check(read(type, bytes.data()), "read " + name);
+    for (std::size_t at = 0; at < bytes.size(); at += width)
+      texts.emplace_back(bytes.substr(at, width).c_str());
   }
-  std::string bytes(count * H5Tget_size(type), '\0');
-  h5_check(read(type, bytes.data()), "read " + name);
-  return split_texts(bytes, H5Tget_size(type));
+  return texts;
 }
 
 void write_texts_attribute(hid_t object, const std::string& name, hid_t space,
                            const std::vector<std::string>& texts) {
-  std::size_t longest = 0;
-  for (const std::string& text : texts) longest = std::max(longest, text.size());
-  const H5Type type = text_type(longest);
-  H5Attribute attribute(
-      H5Acreate2(object, name.c_str(), type.get(), space, H5P_DEFAULT, H5P_DEFAULT),
-      "create the attribute " + name);
-  if (!texts.empty())
-    h5_check(H5Awrite(attribute.get(), type.get(), joined(texts, longest + 1).data()),
-             "write the attribute " + name);
-  attribute.close_checked("close the attribute " + name);
+  std::size_t width = 1;
+  for (const std::string& text : texts) width = std::max(width, text.size() + 1);
+  std::string bytes(texts.size() * width, '\0');
+  for (std::size_t i = 0; i < texts.size(); ++i) texts[i].copy(bytes.data() + i * width, width);
+  write_attribute(object, name, text_type(width, H5T_STR_NULLTERM).get(), space,
+                  texts.empty() ? nullptr : bytes.data());
 }
 
 H5Space scalar_space() { return {H5Screate(H5S_SCALAR), "make a scalar space"}; }
@@ -162,26 +133,27 @@ static H5Properties keeping_names_in_headers(hid_t kind) {
   return creation;
 }
 
+H5Type text_type(std::size_t bytes, H5T_str_t padding) {
+  H5Type type(H5Tcopy(H5T_C_S1), "copy the string type");
+  h5_check(H5Tset_size(type.get(), bytes), "set the length of a string type");
+  h5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "set a string type to UTF-8");
+  h5_check(H5Tset_strpad(type.get(), padding), "set the padding of a string type");
+  return type;
+}
+
 H5Group create_group(hid_t parent, const std::string& name) {
   const H5Properties creation = keeping_names_in_headers(H5P_GROUP_CREATE);
   return {H5Gcreate2(parent, name.c_str(), H5P_DEFAULT, creation.get(), H5P_DEFAULT),
           "create the group " + name};
 }
 
-/// Closing a file on disk takes effect at once or fails. It is never deferred until the last open
-/// object in the file is closed.
-static H5Properties writing_access() {
-  H5Properties access = h5_access();
-  h5_check(H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI), "set how a file closes");
-  return access;
-}
-
 void note_failed_close() { clean_up.close_failed = true; }
 
 H5File create_h5(const std::string& path) {
   silence_h5();
-  const H5Properties access = writing_access(),
-                     creation = keeping_names_in_headers(H5P_FILE_CREATE);
+  const H5Properties access = h5_access(), creation = keeping_names_in_headers(H5P_FILE_CREATE);
+  // Closing takes effect at once or fails: it does not wait until the last object is closed.
+  h5_check(H5Pset_fclose_degree(access.get(), H5F_CLOSE_SEMI), "set how a file closes");
   return {H5Fcreate(path.c_str(), H5F_ACC_EXCL, creation.get(), access.get()), "create " + path};
 }
 
@@ -202,6 +174,15 @@ void remove_object(hid_t parent, const std::string& name) {
   h5_check(H5Ldelete(parent, name.c_str(), H5P_DEFAULT), "remove " + name);
 }
 
+void write_attribute(hid_t object, const std::string& name, hid_t type, hid_t space,
+                     const void* value) {
+  H5Attribute attribute(H5Acreate2(object, name.c_str(), type, space, H5P_DEFAULT, H5P_DEFAULT),
+                        "create the attribute " + name);
+  if (value != nullptr)
+    h5_check(H5Awrite(attribute.get(), type, value), "write the attribute " + name);
+  attribute.close_checked("close the attribute " + name);
+}
+
 void write_attribute(hid_t object, const std::string& name, const std::string& text) {
   write_texts_attribute(object, name, scalar_space().get(), {text});
 }
@@ -213,12 +194,7 @@ void write_attribute(hid_t object, const std::string& name, const std::vector<st
 }
 
 void write_attribute(hid_t object, const std::string& name, std::int64_t number) {
-  const H5Space space = scalar_space();
-  H5Attribute attribute(
-      H5Acreate2(object, name.c_str(), H5T_STD_I64LE, space.get(), H5P_DEFAULT, H5P_DEFAULT),
-      "create the attribute " + name);
-  h5_check(H5Awrite(attribute.get(), H5T_NATIVE_INT64, &number), "write the attribute " + name);
-  attribute.close_checked("close the attribute " + name);
+  write_attribute(object, name, H5T_STD_I64LE, scalar_space().get(), &number);
 }
 
 std::vector<std::string> read_texts_attribute(hid_t object, const std::string& name) {
@@ -245,7 +221,7 @@ std::int64_t read_integer_attribute(hid_t object, const std::string& name) {
 }
 
 void write_text(hid_t parent, const std::string& name, const std::string& text) {
-  const H5Type type = text_type(text.size());
+  const H5Type type = text_type(text.size() + 1, H5T_STR_NULLTERM);
   const H5Space space = scalar_space();
   H5Dataset dataset(H5Dcreate2(parent, name.c_str(), type.get(), space.get(), H5P_DEFAULT,
                                H5P_DEFAULT, H5P_DEFAULT),

@@ -63,6 +63,8 @@ void silence_h5();
 /// Properties for opening files. HDF5's file locks are off: a file is written by one process under
 /// a temporary name and read only after it is closed, and some file systems refuse locks.
 H5Properties h5_access();
+/// UTF-8 texts of up to so many bytes, padded or ended by zero bytes.
+H5Type text_type(std::size_t bytes, H5T_str_t padding);
 
 /// Creates a file in the format of HDF5 1.10, which has checksums of descriptions and indices of
 /// chunks. Throws H5Error when the path exists.
@@ -77,8 +79,10 @@ H5Group create_group(hid_t parent, const std::string& name);
 /// Removes a group or a dataset and everything in it; the file does not shrink.
 void remove_object(hid_t parent, const std::string& name);
 
-/// Texts of attributes, less than 64 KB of them, are in the object's header, which has a checksum.
-/// Texts of variable length, as archives of schema 1 have them, are read as well.
+/// Attributes, less than 64 KB each, are in the object's header, which has a checksum. Texts of
+/// variable length, as archives of schema 1 have them, are read as well.
+void write_attribute(hid_t object, const std::string& name, hid_t type, hid_t space,
+                     const void* value);
 void write_attribute(hid_t object, const std::string& name, const std::string& text);
 void write_attribute(hid_t object, const std::string& name, const std::vector<std::string>& texts);
 void write_attribute(hid_t object, const std::string& name, std::int64_t number);

@@ -1,6 +1,5 @@
 #include "sweeps/hdf5/h5_table.hpp"
 
-#include <algorithm>
 #include <limits>
 #include <memory>
 #include <utility>
@@ -21,25 +20,14 @@ H5Type enum_type(const std::vector<std::string>& names) {
   return type;
 }
 
-H5Type fixed_text_type(std::size_t size) {
-  H5Type type(H5Tcopy(H5T_C_S1), "copy the string type");
-  h5_check(H5Tset_size(type.get(), size), "set the length of a string type");
-  h5_check(H5Tset_cset(type.get(), H5T_CSET_UTF8), "set a string type to UTF-8");
-  h5_check(H5Tset_strpad(type.get(), H5T_STR_NULLPAD), "set the padding of a string type");
-  return type;
-}
-
-hid_t number_type(const ColumnData& data) {
-  const hid_t types[] = {H5T_STD_I8LE, H5T_STD_I32LE, H5T_STD_I64LE, H5T_IEEE_F64LE};
-  return types[data.index()];
-}
-
 /// Stored type of one value: little-endian, as in memory. Texts are padded with zero bytes to
 /// `width`.
 H5Type stored_type(const Column& column, std::size_t width) {
   if (!column.enum_names.empty()) return enum_type(column.enum_names);
-  if (std::holds_alternative<std::vector<std::string>>(column.data)) return fixed_text_type(width);
-  return {H5Tcopy(number_type(column.data)), "copy a type"};
+  if (std::holds_alternative<std::vector<std::string>>(column.data))
+    return text_type(width, H5T_STR_NULLPAD);
+  const hid_t numbers[] = {H5T_STD_I8LE, H5T_STD_I32LE, H5T_STD_I64LE, H5T_IEEE_F64LE};
+  return {H5Tcopy(numbers[column.data.index()]), "copy a type"};
 }
 
 /// No values, of the type that this stored one is read as.
@@ -110,12 +98,6 @@ std::string read_chunk(hid_t dataset, const hsize_t* offset, const std::string& 
 
 constexpr const char* kRow = "row";
 
-hsize_t rows_of(hid_t dataset) {
-  const H5Space space(H5Dget_space(dataset), "get the space of a column");
-  return static_cast<hsize_t>(
-      h5_check(H5Sget_simple_extent_npoints(space.get()), "get the size of a column"));
-}
-
 void write_column(hid_t group, const Column& column) {
   const std::size_t width = width_of(column), rows = column.size(),
                     chunk = chunk_rows_of(width, rows);
@@ -147,12 +129,8 @@ void attach_row_dimension(hid_t group, const std::string& name) {
   const H5Type list(H5Tvlen_create(H5T_STD_REF_OBJ), "make a list type");
   const hsize_t rank = 1;
   const H5Space space(H5Screate_simple(1, &rank, nullptr), "make a space of one dimension");
-  H5Attribute attribute(
-      H5Acreate2(column.get(), "DIMENSION_LIST", list.get(), space.get(), H5P_DEFAULT, H5P_DEFAULT),
-      "create the list of dimensions");
   const hvl_t value{1, &row};
-  h5_check(H5Awrite(attribute.get(), list.get(), &value), "write the list of dimensions");
-  attribute.close_checked("close the list of dimensions");
+  write_attribute(column.get(), "DIMENSION_LIST", list.get(), space.get(), &value);
   column.close_checked("close " + name);
 }
 
@@ -194,6 +172,7 @@ StoredColumn stored_column(hid_t table, const std::string& name) {
   const auto dataset = std::make_shared<H5Dataset>(H5Dopen2(table, name.c_str(), H5P_DEFAULT),
                                                    "open the column " + name);
   const H5Type type(H5Dget_type(dataset->get()), "get the type of the column " + name);
+  const H5Space space(H5Dget_space(dataset->get()), "get the space of a column");
   const H5Properties layout(H5Dget_create_plist(dataset->get()), "get the layout of " + name);
   hsize_t rows = 0;
   if (!is_packed(layout.get()) || H5Pget_chunk(layout.get(), 1, &rows) != 1)
@@ -203,7 +182,8 @@ StoredColumn stored_column(hid_t table, const std::string& name) {
        read_text_attribute(dataset->get(), "long_name"), has_attribute(dataset->get(), "volatile"),
        enum_names_of(type.get()), data_of(type.get(), name)},
       H5Tget_size(type.get()),
-      rows_of(dataset->get()),
+      static_cast<std::size_t>(
+          h5_check(H5Sget_simple_extent_npoints(space.get()), "get the size of a column")),
       rows,
       [dataset, rows, name](std::size_t chunk) {
         const hsize_t row = chunk * rows;

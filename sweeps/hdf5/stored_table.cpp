@@ -1,7 +1,6 @@
 #include "sweeps/hdf5/stored_table.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <span>
 #include <type_traits>
 #include <utility>

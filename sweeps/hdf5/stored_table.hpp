@@ -45,7 +45,6 @@ class StoredTable {
  public:
   /// Throws H5Error when the columns differ in length. Without columns it has no rows.
   explicit StoredTable(std::string name, std::vector<StoredColumn> columns = {}, int threads = 1);
-  const std::string& name() const { return name_; }
   std::size_t rows() const { return columns_.empty() ? 0 : columns_.front().stored.rows; }
   /// Rows [first, first + count) of all columns but one. Throws H5Error when they are damaged.
   Table read(std::size_t first, std::size_t count, std::string_view but = {});
