@@ -1,3 +1,4 @@
+#include <deque>
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
@@ -9,25 +10,13 @@
 namespace driver {
 namespace {
 
-struct TemporaryFiles {
-  std::vector<std::string> paths;
-  TemporaryFiles() = default;
-  TemporaryFiles(const TemporaryFiles&) = delete;
-  TemporaryFiles& operator=(const TemporaryFiles&) = delete;
-  ~TemporaryFiles() {
-    std::error_code ignored;
-    for (const std::string& path : paths) std::filesystem::remove(path, ignored);
-  }
-};
-
 /// Joins pairs, then pairs of those, so that a cell of n archives is copied log2(n) times.
 void merge_all(std::vector<std::string> archives, const std::string& target) {
-  TemporaryFiles parts;
+  std::deque<sweep::TemporaryFile> parts;
   while (archives.size() > 2) {
     std::vector<std::string> joined;
     for (std::size_t i = 0; i + 1 < archives.size(); i += 2) {
-      parts.paths.push_back(sweep::temporary_name(target));
-      joined.push_back(parts.paths.back());
+      joined.push_back(parts.emplace_back(target).path);
       sweep::merge_archives(archives[i], archives[i + 1], joined.back());
     }
     if (archives.size() % 2 != 0) joined.push_back(archives.back());

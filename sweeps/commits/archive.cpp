@@ -1,7 +1,5 @@
 #include "sweeps/commits/archive.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <cstddef>
 #include <utility>
@@ -158,18 +156,11 @@ void Archive::merge(int threads) {
 }
 
 void Archive::check_room() {
-  const std::string before = temporary_name(in_folder("probe")),
-                    after = temporary_name(in_folder("probe"));
   writing(path_, [&] {
-    try {
-      files_.write(before, "kvsweep tries out whether it can write here\n");
-      files_.rename(before, after);
-      files_.remove(after);
-    } catch (const FileError&) {
-      discard(before);
-      discard(after);
-      throw;
-    }
+    const TemporaryFile before(in_folder("probe")), after(in_folder("probe"));
+    files_.write(before.path, "kvsweep tries out whether it can write here\n");
+    files_.rename(before.path, after.path);
+    files_.remove(after.path);
     // The largest expected shard: four times the mean of earlier cells, or the largest unmerged
     // one; at least 4 MiB, which hold about ten thousand steps.
     constexpr std::uint64_t kLeast = std::uint64_t{4} << 20;

@@ -4,6 +4,7 @@
 
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
+#include "sweeps/files/text.hpp"
 
 namespace sweep {
 
@@ -36,27 +37,26 @@ void ArchiveFile::replace(const std::string& finished, bool keep_previous) {
 }
 
 void ArchiveFile::move_aside() {
-  const auto exists = [](const std::string& path) { return ::access(path.c_str(), F_OK) == 0; };
   const std::string folder = path_ + ".d";
   const bool nothing_but_lock = names_in(folder).size() <= 1;
-  if (!exists(path_) && !exists(path_ + ".prev") && nothing_but_lock) return;
+  if (!path_exists(path_) && !path_exists(path_ + ".prev") && nothing_but_lock) return;
   int number = 1;
   const auto aside = [&](const std::string& end) {
     return path_ + ".old" + std::to_string(number) + end;
   };
-  while (exists(aside("")) || exists(aside(".d")) || exists(aside(".prev"))) ++number;
+  while (path_exists(aside("")) || path_exists(aside(".d")) || path_exists(aside(".prev")))
+    ++number;
   files_.make_folder(aside(".d"));
   for (const std::string& name : names_in(folder)) {
     if (name != "lock") files_.rename(folder + "/" + name, aside(".d/" + name));
   }
   ::rmdir(aside(".d").c_str());  // fails if a shard was moved there
   for (const char* end : {".prev", ""})
-    if (exists(path_ + end)) files_.rename(path_ + end, aside(end));
+    if (path_exists(path_ + end)) files_.rename(path_ + end, aside(end));
   files_.sync_folder(folder_of(path_));
-  std::string names;
-  for (const char* end : {"", ".prev", ".d"})
-    if (exists(aside(end))) names += (names.empty() ? "" : ", ") + aside(end);
-  if (warn_) warn_("what was there is now " + names);
+  std::vector<std::string> names = {aside(""), aside(".prev"), aside(".d")};
+  std::erase_if(names, std::not_fn(path_exists));
+  if (warn_) warn_("what was there is now " + joined(names));
 }
 
 }  // namespace sweep

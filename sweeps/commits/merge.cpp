@@ -38,16 +38,11 @@ void Archive::replace(int threads) {
                                          : "; results that were not in it yet stay in " + folder_);
   };
   check_is_ours();
-  const std::string temporary = temporary_name(in_folder("archive"));
-  try {
-    const std::string digest = form(temporary, threads);
-    check_is_ours();
-    file_.replace(temporary, options_.keep_previous && merged_ > 0);
-    index_.cells_digest = digest;
-  } catch (...) {
-    discard(temporary);
-    throw;
-  }
+  const TemporaryFile temporary(in_folder("archive"));
+  const std::string digest = form(temporary.path, threads);
+  check_is_ours();
+  file_.replace(temporary.path, options_.keep_previous && merged_ > 0);
+  index_.cells_digest = digest;
   file_.look();
   merged_ = static_cast<std::size_t>(std::ranges::count_if(index_.cells, &CellRecord::has_run));
   return_freed_memory();  // much more than the run needs until the next merge

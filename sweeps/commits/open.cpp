@@ -1,7 +1,4 @@
-#include <unistd.h>
-
 #include <algorithm>
-#include <optional>
 
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
@@ -11,8 +8,6 @@
 namespace sweep {
 
 namespace {
-
-bool exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 /// Whether an outcome in the archive counts under this plan. A result always does; a failure does
 /// only if the plan runs the cell.
@@ -40,7 +35,7 @@ void Archive::open(OpenMode mode) {
     adopt(std::move(archive.index));
   } else {
     if (mode == OpenMode::resume) throw ArchiveError("there is no archive " + path_ + " to resume");
-    if (exists(path_ + ".prev")) {
+    if (path_exists(path_ + ".prev")) {
       throw ArchiveError(path_ + " is missing, but not " + path_ +
                          ".prev, what it was before its last change: `kvsweep salvage " + path_ +
                          " -o NEW.h5` saves the results of that and of shards; if " + path_ +
@@ -66,11 +61,8 @@ void Archive::adopt(ArchiveIndex found) {
   }
   for (const CellRecord& old : found.cells)
     if (old.status == CellStatus::ok && !row_of_.contains(old.key)) keep_result(old);
-  std::vector<CellRecord>& cells = index_.cells;
-  bool same_rows = found.cells.size() == cells.size();
-  for (std::size_t i = 0; same_rows && i < cells.size(); ++i) {
-    same_rows = found.cells[i].key == cells[i].key;
-  }
+  const bool same_rows =
+      std::ranges::equal(found.cells, index_.cells, {}, &CellRecord::key, &CellRecord::key);
   index_changed_ = !same_rows || found.head.spec_text != options_.spec_text;
   merged_ = static_cast<std::size_t>(std::ranges::count_if(found.cells, &CellRecord::has_run));
   for (CellRecord& old : found.cells) {

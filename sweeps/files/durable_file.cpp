@@ -10,10 +10,11 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
-#include <cstdio>
 #include <filesystem>
 #include <system_error>
 #include <utility>
+
+#include "sweeps/files/text.hpp"
 
 namespace sweep {
 namespace {
@@ -171,14 +172,9 @@ void publish(FileOps& files, const std::string& temporary, const std::string& pa
 }
 
 void replace_file(FileOps& files, const std::string& path, std::string_view bytes) {
-  const std::string temporary = temporary_name(path);
-  try {
-    files.write(temporary, bytes);
-    publish(files, temporary, path);
-  } catch (const FileError&) {
-    discard(temporary);
-    throw;
-  }
+  const TemporaryFile temporary(path);
+  files.write(temporary.path, bytes);
+  publish(files, temporary.path, path);
 }
 
 void publish_new(FileOps& files, const std::string& temporary, const std::string& path) {
@@ -186,7 +182,7 @@ void publish_new(FileOps& files, const std::string& temporary, const std::string
   if (files.link(temporary, path)) {
     ::unlink(temporary.c_str());  // if this fails, the file has two names
   } else {                        // no hard links: a file created in between is overwritten
-    if (::access(path.c_str(), F_OK) == 0) throw FileError("create", path, EEXIST);
+    if (path_exists(path)) throw FileError("create", path, EEXIST);
     files.rename(temporary, path);
   }
   files.sync_folder(folder_of(path));
@@ -220,16 +216,10 @@ std::string resolved(const std::string& path) {
 }
 
 std::string temporary_name(const std::string& prefix) {
-  unsigned char random[8];
-  if (::getrandom(random, sizeof random, 0) != sizeof random) {
+  unsigned long long random = 0;
+  if (::getrandom(&random, sizeof random, 0) != sizeof random)
     throw FileError("find a name for", prefix, errno);
-  }
-  std::string name = prefix + '.';
-  for (const unsigned char byte : random) {
-    name += "0123456789abcdef"[byte >> 4];
-    name += "0123456789abcdef"[byte & 15];
-  }
-  return name + ".tmp";
+  return prefix + formatted(".%016llx.tmp", random);
 }
 
 void discard(const std::string& path) noexcept {
@@ -238,6 +228,8 @@ void discard(const std::string& path) noexcept {
   if (alone && ::truncate(path.c_str(), 0) != 0) errno = 0;
   ::unlink(path.c_str());
 }
+
+bool path_exists(const std::string& path) { return ::access(path.c_str(), F_OK) == 0; }
 
 std::uint64_t bytes_at(const std::string& path) {
   struct stat status {};

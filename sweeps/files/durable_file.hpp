@@ -92,6 +92,17 @@ std::string temporary_name(const std::string& prefix);
 /// descriptor of it is still open. Never fails.
 void discard(const std::string& path) noexcept;
 
+/// A temporary name. The destructor discards the file that still has it.
+struct TemporaryFile {
+  explicit TemporaryFile(const std::string& prefix) : path(temporary_name(prefix)) {}
+  ~TemporaryFile() { discard(path); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string path;
+};
+
+/// Whether a path leads to something.
+bool path_exists(const std::string& path);
 /// Size of a file; 0 if it does not exist.
 std::uint64_t bytes_at(const std::string& path);
 /// Contents of a file, at most `most` bytes. Throws FileError.
@@ -123,6 +134,7 @@ class Descriptor {
   std::string path_;
   int descriptor_;
 };
+
 
 /// Maps a file into memory for the lifetime of the object. If the file is truncated meanwhile, an
 /// access ends the process with SIGBUS.

@@ -1,11 +1,8 @@
 #include "sweeps/upkeep/rewriting.hpp"
 
-#include <unistd.h>
-
 #include <algorithm>
 #include <iterator>
 #include <utility>
-#include <vector>
 
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/reader.hpp"
@@ -48,7 +45,7 @@ std::string digest_at(ShardContents cell, RecordLevel level) {
 
 void write_at_level(const std::string& archive, RecordLevel level, const std::string& target,
                     const FurtherFigures& further) {
-  if (::access(target.c_str(), F_OK) == 0) throw ArchiveError(target + " exists already");
+  if (path_exists(target)) throw ArchiveError(target + " exists already");
   ArchiveReader whole(archive);
   ArchiveIndex index;
   index.head = {whole.sweep_name(), whole.spec_text(), whole.created_utc(), whole.tool_version()};
@@ -63,11 +60,11 @@ void write_at_level(const std::string& archive, RecordLevel level, const std::st
 
 void write_new_archive(const std::string& target, ArchiveIndex index,
                        const ContentsOf& contents_of) {
-  const std::string temporary = temporary_name(target);
   try {
     writing(target, [&] {
+      const TemporaryFile temporary(target);
       std::optional<ShardContents> contents;
-      write_archive(temporary, index, [&](CellRecord& cell) -> RowsOfCell {
+      write_archive(temporary.path, index, [&](CellRecord& cell) -> RowsOfCell {
         contents = contents_of(cell);
         if (!contents && cell.has_run()) cell = without_outcome(cell);
         if (!contents) return {};
@@ -75,16 +72,12 @@ void write_new_archive(const std::string& target, ArchiveIndex index,
           cell.rows[i] = {0, static_cast<std::int64_t>(contents->tables()[i]->rows())};
         return [&](std::size_t table) { return std::move(*contents->tables()[table]); };
       });
-      verify_archive_file(temporary, index);
+      verify_archive_file(temporary.path, index);
       FileOps files;
-      publish_new(files, temporary, target);
+      publish_new(files, temporary.path, target);
     });
   } catch (const ArchiveNoSpace& error) {
-    discard(temporary);
     throw ArchiveWriteFailed(error.what());  // nothing here waits for space
-  } catch (...) {
-    discard(temporary);
-    throw;
   }
 }
 

@@ -1,6 +1,5 @@
 #pragma once
 // Private to this room.
-#include <cstddef>
 #include <functional>
 #include <optional>
 #include <string>

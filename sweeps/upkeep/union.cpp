@@ -1,5 +1,3 @@
-#include <unistd.h>
-
 #include <algorithm>
 #include <map>
 #include <set>
@@ -103,7 +101,7 @@ void check_mergeable(const ArchiveReader& a, const ArchiveReader& b) {
 }  // namespace
 
 void merge_archives(const std::string& a, const std::string& b, const std::string& target) {
-  if (::access(target.c_str(), F_OK) == 0) throw ArchiveError(target + " exists already");
+  if (path_exists(target)) throw ArchiveError(target + " exists already");
   ArchiveReader left(a), right(b);
   for (const std::string& each : {a, b})
     open_archive_file(each).check();  // also what no cell needs
