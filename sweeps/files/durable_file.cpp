@@ -1,7 +1,6 @@
 #include "sweeps/files/durable_file.hpp"
 
 #include <fcntl.h>
-#include <sys/mman.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -256,19 +255,6 @@ std::vector<std::string> names_in(const std::string& folder) {
 std::string folder_of(const std::string& path) {
   const std::string folder = std::filesystem::path(path).parent_path().string();
   return folder.empty() ? "." : folder;
-}
-
-MappedFile::MappedFile(int descriptor) {
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) throw_read_error("look at", "an open file", errno);
-  size_ = static_cast<std::size_t>(status.st_size);
-  if (size_ == 0) return;
-  begin_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, descriptor, 0);
-  if (begin_ == MAP_FAILED) throw_read_error("map", "an open file", errno);
-}
-
-MappedFile::~MappedFile() {
-  if (size_ > 0) ::munmap(begin_, size_);
 }
 
 }  // namespace sweep

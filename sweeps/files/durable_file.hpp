@@ -3,7 +3,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -133,23 +132,6 @@ class Descriptor {
  private:
   std::string path_;
   int descriptor_;
-};
-
-
-/// Maps a file into memory for the lifetime of the object. If the file is truncated meanwhile, an
-/// access ends the process with SIGBUS.
-class MappedFile {
- public:
-  /// Maps an open file read-only, even if another file has taken its name. Throws FileError.
-  explicit MappedFile(int descriptor);
-  ~MappedFile();
-  MappedFile(const MappedFile&) = delete;
-  MappedFile& operator=(const MappedFile&) = delete;
-  std::span<unsigned char> bytes() const { return {static_cast<unsigned char*>(begin_), size_}; }
-
- private:
-  std::size_t size_ = 0;
-  void* begin_ = nullptr;
 };
 
 }  // namespace sweep

@@ -1,5 +1,8 @@
 #include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 
+#include <cerrno>
 #include <deque>
 #include <mutex>
 #include <stdexcept>
@@ -32,6 +35,34 @@ bool is_file(const fs::path& path) {
   std::error_code impossible;  // for example a name that is too long
   return fs::is_regular_file(path, impossible);
 }
+
+/// Maps a file read-only for the lifetime of the object, even if another file takes its name. If it
+/// is truncated meanwhile, an access ends the process with SIGBUS.
+class MappedFile {
+ public:
+  /// Throws sweep::FileError.
+  explicit MappedFile(const std::string& path) {
+    const sweep::Descriptor file(path, O_RDONLY);
+    struct stat status {};
+    if (::fstat(file.get(), &status) != 0) sweep::throw_read_error("look at", path, errno);
+    size_ = static_cast<std::size_t>(status.st_size);
+    if (size_ == 0) return;
+    begin_ = ::mmap(nullptr, size_, PROT_READ, MAP_PRIVATE, file.get(), 0);
+    if (begin_ == MAP_FAILED) sweep::throw_read_error("map", path, errno);
+  }
+  ~MappedFile() {
+    if (size_ > 0) ::munmap(begin_, size_);
+  }
+  MappedFile(const MappedFile&) = delete;
+  MappedFile& operator=(const MappedFile&) = delete;
+  std::span<const std::byte> bytes() const {
+    return {static_cast<const std::byte*>(begin_), size_};
+  }
+
+ private:
+  std::size_t size_ = 0;
+  void* begin_ = nullptr;
+};
 
 struct FoundTensor {
   StoredTensor tensor;
@@ -71,11 +102,11 @@ class TensorFiles {
     const std::string path = (dir_ / file).string();
     try {
       sweep::check_is_file(path);
-      files_.emplace_back(sweep::Descriptor(path, O_RDONLY).get());
+      files_.emplace_back(path);
     } catch (const sweep::FileError& error) {
       throw engine::InputError(error.what());
     }
-    return parse_safetensors(std::as_bytes(files_.back().bytes()), path);
+    return parse_safetensors(files_.back().bytes(), path);
   }
   void add(const std::string& file, const std::string& name, const StoredTensor& tensor) {
     const auto [at, is_new] = tensors_.try_emplace(
@@ -114,7 +145,7 @@ class TensorFiles {
 
   fs::path dir_;
   std::string place_;  // the file that lists the tensors
-  std::deque<sweep::MappedFile> files_;
+  std::deque<MappedFile> files_;
   std::map<std::string, FoundTensor> tensors_;
 };
 
