@@ -31,14 +31,11 @@ Archive::Archive(std::string path, ArchiveOptions options, std::vector<CellRecor
   }
   writing(path_, [&] {
     files_.make_folder(folder_);
-    lock_ = std::make_unique<ArchiveLock>(in_folder("lock"), path_, options_.self,
-                                          options_.keep_waiting);
+    lock_.emplace(in_folder("lock"), path_, options_.self, options_.keep_waiting);
     files_.sync_folder(folder_of(path_));
     open(options_.mode);
   });
 }
-
-Archive::~Archive() = default;
 
 CellRecord& Archive::planned(const std::string& key) {
   const auto found = row_of_.find(key);

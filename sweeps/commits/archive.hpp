@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -71,7 +70,6 @@ class Archive {
   /// `files` must outlive the archive. Throws ArchiveInUse, ArchiveDamaged, ArchiveIncompatible or
   /// ArchiveWriteFailed, and then leaves the archive as it was.
   Archive(std::string path, ArchiveOptions options, std::vector<CellRecord> plan, FileOps& files);
-  ~Archive();
   Archive(const Archive&) = delete;
   Archive& operator=(const Archive&) = delete;
 
@@ -142,7 +140,7 @@ class Archive {
   std::string path_, folder_;
   ArchiveOptions options_;
   FileOps& files_;
-  std::unique_ptr<ArchiveLock> lock_;
+  std::optional<ArchiveLock> lock_;
   ArchiveFile file_;
   Marks marks_;
   ArchiveIndex index_;

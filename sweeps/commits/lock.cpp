@@ -7,6 +7,7 @@
 
 #include <cerrno>
 #include <cstdlib>
+#include <sstream>
 
 namespace sweep {
 
@@ -18,22 +19,14 @@ std::string as_text(const LockHolder& holder) {
 
 LockHolder parse(const std::string& text) {
   LockHolder holder;
-  const std::size_t pid = text.find('\n');
-  if (pid == std::string::npos)
+  std::string pid;
+  std::istringstream lines(text);
+  if (!std::getline(lines, holder.host) || lines.eof())
     return {"unknown", 0, ""};  // locked, but the holder is not written yet
-  const std::size_t job = text.find('\n', pid + 1);
-  holder.host = text.substr(0, pid);
-  holder.pid = std::strtol(text.c_str() + pid, nullptr, 10);
-  if (job != std::string::npos)
-    holder.slurm_job = text.substr(job + 1, text.find('\n', job + 1) - job - 1);
+  std::getline(lines, pid);
+  std::getline(lines, holder.slurm_job);
+  holder.pid = std::strtol(pid.c_str(), nullptr, 10);
   return holder;
-}
-
-/// False when another process has the lock.
-bool try_lock(const Descriptor& file, const std::string& path) {
-  if (::flock(file.get(), LOCK_EX | LOCK_NB) == 0) return true;
-  if (errno == EWOULDBLOCK) return false;
-  throw FileError("lock (is the file system mounted with flock?)", path, errno);
 }
 
 /// Whether the open file is still at `path`: its last owner removes it.
@@ -44,14 +37,17 @@ bool is_at(const Descriptor& file, const std::string& path) {
          mine.st_ino == there.st_ino && mine.st_dev == there.st_dev;
 }
 
-/// Retries for a moment, since live_driver() in another process holds the lock for an instant.
+/// False when another process has the lock. Retries for a moment, since live_driver() in another
+/// process holds it for an instant.
 bool lock_soon(const Descriptor& file, const std::string& path) {
   constexpr int kTries = 5;
-  for (int i = 1; i < kTries; ++i) {
-    if (try_lock(file, path)) return true;
+  for (int i = 1; ::flock(file.get(), LOCK_EX | LOCK_NB) != 0; ++i) {
+    if (errno != EWOULDBLOCK)
+      throw FileError("lock (is the file system mounted with flock?)", path, errno);
+    if (i == kTries) return false;
     ::usleep(10'000);
   }
-  return try_lock(file, path);
+  return true;
 }
 
 /// Mode of the lock file: users that may write in the folder may lock it, and others may not open
@@ -101,7 +97,6 @@ ArchiveLock::ArchiveLock(std::string path, const std::string& archive, const Loc
 }
 
 ArchiveLock::~ArchiveLock() {
-  if (file_.get() < 0) return;  // moved from
   ::unlink(path_.c_str());
   ::rmdir(folder_of(path_).c_str());  // only when nothing is left in it
 }

@@ -21,10 +21,10 @@ class ArchiveLock {
   ArchiveLock(std::string path, const std::string& archive, const LockHolder& self,
               const KeepWaiting& keep_waiting);
   ~ArchiveLock();
+  ArchiveLock(const ArchiveLock&) = delete;
+  ArchiveLock& operator=(const ArchiveLock&) = delete;
   /// Heartbeat of the holder: sets the file's modification time.
   void heartbeat();
-  ArchiveLock(ArchiveLock&&) noexcept = default;
-  ArchiveLock& operator=(ArchiveLock&&) noexcept = default;
 
  private:
   std::string path_;

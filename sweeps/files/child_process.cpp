@@ -31,24 +31,16 @@ void behave_as_child(pid_t parent) {
 
 using Wait = std::optional<std::chrono::milliseconds>;
 
-/// Waits until something can be read. False: nothing could be for so long.
-bool can_read(int descriptor, Wait most) {
-  pollfd polled{descriptor, POLLIN, 0};
-  int ready = -1;
-  do {
-    ready = ::poll(&polled, 1, most ? static_cast<int>(most->count()) : -1);
-  } while (ready < 0 && errno == EINTR);
-  return ready > 0;
-}
-
 /// Empty: nothing came for so long.
 std::optional<std::string> read_text(int descriptor, Wait most) {
+  pollfd polled{descriptor, POLLIN, 0};
   std::string text;
   char block[4096];
   for (;;) {
-    if (!can_read(descriptor, most)) return std::nullopt;
-    const ssize_t read = ::read(descriptor, block, sizeof block);
+    const int ready = ::poll(&polled, 1, most ? static_cast<int>(most->count()) : -1);
+    const ssize_t read = ready > 0 ? ::read(descriptor, block, sizeof block) : ready;
     if (read < 0 && errno == EINTR) continue;
+    if (ready <= 0) return std::nullopt;
     if (read <= 0) return text;
     text.append(block, static_cast<std::size_t>(read));
   }
@@ -89,8 +81,6 @@ ChildEnd ChildProcess::kill() {
   ::kill(pid_, SIGKILL);
   return wait();
 }
-
-ChildEnd ChildProcess::wait() { return *ended(0); }
 
 std::optional<ChildEnd> ChildProcess::end_now() { return ended(WNOHANG); }
 

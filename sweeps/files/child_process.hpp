@@ -37,7 +37,7 @@ class ChildProcess {
   ChildProcess& operator=(ChildProcess&& other) noexcept;
   pid_t pid() const { return pid_; }
   /// These three throw FileError when how it ended is unknown.
-  ChildEnd wait();
+  ChildEnd wait() { return *ended(0); }
   /// Ends it by SIGKILL.
   ChildEnd kill();
   /// Empty while it goes on.

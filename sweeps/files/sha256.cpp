@@ -4,11 +4,11 @@
 
 #include <new>
 
+#include "sweeps/files/text.hpp"
+
 namespace sweep {
 
 namespace {
-
-constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 void check(int status) {
   if (status != 1) throw std::bad_alloc();  // nothing else fails where the algorithm is built in
@@ -16,9 +16,7 @@ void check(int status) {
 
 }  // namespace
 
-void Sha256::Free::operator()(evp_md_ctx_st* context) const { EVP_MD_CTX_free(context); }
-
-Sha256::Sha256() : context_(EVP_MD_CTX_new()) {
+Sha256::Sha256() : context_(EVP_MD_CTX_new(), EVP_MD_CTX_free) {
   // EVP_sha256() would look for it in each call. It lives as long as the process.
   static const EVP_MD* const algorithm = EVP_MD_fetch(nullptr, "SHA256", nullptr);
   check(context_ ? EVP_DigestInit_ex(context_.get(), algorithm, nullptr) : 0);
@@ -33,15 +31,12 @@ std::string Sha256::hex() {
   unsigned size = 0;
   check(EVP_DigestFinal_ex(context_.get(), digest, &size));
   std::string text;
-  for (unsigned i = 0; i < size; ++i) {
-    text += kHexDigits[digest[i] >> 4];
-    text += kHexDigits[digest[i] & 15];
-  }
+  for (unsigned i = 0; i < size; ++i) text += formatted("%02x", digest[i]);
   return text;
 }
 
 bool is_sha256(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of(kHexDigits) == text.npos;
+  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
 }
 
 std::string sha256_of(std::string_view bytes) {

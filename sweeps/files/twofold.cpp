@@ -1,8 +1,6 @@
 #include "sweeps/files/twofold.hpp"
 
-#include <algorithm>
 #include <charconv>
-#include <cstdint>
 #include <vector>
 
 #include "sweeps/files/sha256.hpp"
