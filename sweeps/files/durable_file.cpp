@@ -223,8 +223,8 @@ std::string temporary_name(const std::string& prefix) {
 
 void discard(const std::string& path) noexcept {
   struct stat status {};
-  const bool alone = ::lstat(path.c_str(), &status) == 0 && status.st_nlink == 1;
-  if (alone && ::truncate(path.c_str(), 0) != 0) errno = 0;
+  if (::lstat(path.c_str(), &status) != 0) return;
+  if (status.st_nlink == 1 && ::truncate(path.c_str(), 0) != 0) errno = 0;
   ::unlink(path.c_str());
 }
 

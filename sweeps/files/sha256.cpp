@@ -4,11 +4,11 @@
 
 #include <new>
 
-#include "sweeps/files/text.hpp"
-
 namespace sweep {
 
 namespace {
+
+constexpr std::string_view kHexDigits = "0123456789abcdef";
 
 void check(int status) {
   if (status != 1) throw std::bad_alloc();  // nothing else fails where the algorithm is built in
@@ -31,12 +31,15 @@ std::string Sha256::hex() {
   unsigned size = 0;
   check(EVP_DigestFinal_ex(context_.get(), digest, &size));
   std::string text;
-  for (unsigned i = 0; i < size; ++i) text += formatted("%02x", digest[i]);
+  for (unsigned i = 0; i < size; ++i) {
+    text += kHexDigits[digest[i] >> 4];
+    text += kHexDigits[digest[i] & 15];
+  }
   return text;
 }
 
 bool is_sha256(std::string_view text) {
-  return text.size() == 64 && text.find_first_not_of("0123456789abcdef") == text.npos;
+  return text.size() == 64 && text.find_first_not_of(kHexDigits) == text.npos;
 }
 
 std::string sha256_of(std::string_view bytes) {
