@@ -150,7 +150,7 @@ void add_answer(const CapacityRules& rules, CapacityColumns& columns) {
   columns.number("seeds_that_miss", &Capacity::misses);
 }
 
-/// What a token costs, as far as prices, measured energies and watts are known.
+/// Adds the cost of a token, as far as prices, measured energies and watts are known.
 void add_costs(const CapacityRules& rules, CapacityColumns& columns) {
   const auto watts = [&](const Capacity& at) { return known(rules.watts, at.place->gpu); };
   if (!rules.price_per_hour.empty())

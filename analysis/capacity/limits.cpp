@@ -12,7 +12,7 @@
 namespace analysis {
 namespace {
 
-/// What a limit may be of: a statistic over rows of a table, or, without one, a figure of the cell.
+/// The subject of a limit: a statistic over rows of a table, or, without one, a figure of the cell.
 struct Quantity {
   std::string_view name, unit = "s", table = "", column = "", since = "";  // since: its beginning
   bool is_most = true;                                                     // less is better
@@ -78,7 +78,7 @@ std::string no_metric(const std::string& name) {
     const Metric metric{&each, 90};
     known.push_back(metric.text());
     if (metric.is_figure()) continue;
-    // Of the statistic that was asked for, as "_p99" is one.
+    // With the statistic that was asked for, such as "_p99".
     const std::string own = std::string(each.name) + statistic;
     if (metric_of(own)) known.push_back(own);
   }
@@ -144,7 +144,7 @@ double CellMetrics::operator()(const std::string& name) {
   const auto [at, is_new] = values_.try_emplace(std::string(of.column));
   std::vector<double>& seconds = at->second;
   if (is_new) {
-    const sweep::Table table = archive_.load_table(cell_.index, of.table);
+    const sweep::Table table = load_(of.table);
     seconds = table.values<double>(at->first);
     if (!of.since.empty())
       std::ranges::transform(seconds, table.values<double>(std::string(of.since)), seconds.begin(),

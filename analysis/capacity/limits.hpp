@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <map>
 #include <string>
 #include <vector>
@@ -39,11 +40,13 @@ std::vector<Limit> parse_limits(const std::string& text);
 class CellMetrics {
  public:
   CellMetrics(sweep::ArchiveReader& archive, const sweep::CellRecord& cell)
-      : archive_(archive), cell_(cell) {}
+      : load_([&](std::string_view table) { return archive.load_table(cell.index, table); }),
+        cell_(cell) {}
+  explicit CellMetrics(const ConfiguredCell& cell) : load_(cell.load), cell_(*cell.record) {}
   double operator()(const std::string& metric);
 
  private:
-  sweep::ArchiveReader& archive_;
+  std::function<sweep::Table(std::string_view name)> load_;
   const sweep::CellRecord& cell_;
   std::map<std::string, std::vector<double>> values_;  // by column
 };

@@ -27,7 +27,7 @@ int seed_of(const sweep::CellRecord& record, const CapacityRules& rules) {
   return -1;
 }
 
-/// Those that limits are about, and those of the front.
+/// The metrics of limits, and of the front.
 std::set<std::string> metrics_of(const CapacityRules& rules) {
   std::set<std::string> metrics = {kInteractivityP90, kThroughput, kMakespan, kEnergy, "jobs"};
   for (const Slo& slo : rules.slos)

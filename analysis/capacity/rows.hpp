@@ -38,7 +38,7 @@ std::vector<CapacityPlace> capacity_places(const CapacityRules& rules,
                                            const std::vector<sweep::CellRecord>& records,
                                            sweep::ArchiveReader* archive, KnownMetrics& known);
 
-/// What a place serves within an objective.
+/// The largest load that a place serves within an objective.
 struct Capacity {
   const CapacityPlace* place = nullptr;
   const Slo* slo = nullptr;

@@ -10,7 +10,7 @@
 
 namespace analysis {
 
-/// What a capacity is searched for.
+/// The rules of a search for capacities.
 struct CapacityRules {
   std::string load;  // the axis: "workload.live" or "jps"
   std::vector<Slo> slos;
@@ -33,16 +33,21 @@ inline constexpr const char* kSeedAxis = "workload.seed";
 /// The value of the GPU; NaN if there is none.
 double known(const std::map<std::string, double>& values, const std::string& gpu);
 
-/// What the sweep's axes and its table [capacity] say, or what a search wrote behind the sweep that
-/// it began with, search_table(). Throws sweep::SpecError for what is wrong with the file.
+/// The rules of the sweep's axes and its table [capacity], or of the table that a search wrote
+/// behind the sweep that it began with, search_table(). Throws sweep::SpecError for what is wrong
+/// with the file.
 CapacityRules capacity_rules(const sweep::SweepSpec& spec);
 
 /// Whether a search wrote the file.
 bool is_of_search(const sweep::SweepSpec& spec);
 
-/// Those of a file that no search wrote have no objective, and the loads of its axis; none without
-/// three of them.
+/// The rules of a file that no search wrote have no objective, and the loads of its axis; none
+/// without three of them.
 std::optional<CapacityRules> rules_of_archive(const sweep::SweepSpec& spec);
+
+/// Why cells of a confirming archive are left out: it repeats the loads that decide a search
+/// elsewhere, and says no capacity itself.
+inline constexpr const char* kConfirmsNone = "confirms no capacity";
 
 /// The table [capacity.search]: that of the sweep, `capacity`, with its loads and seeds.
 std::string search_table(const sweep::ParamMap& capacity, const CapacityRules& rules);

@@ -72,7 +72,7 @@ struct ClaimRow {
   const ClaimPoint* point;
   std::string kind;  // "MODELLED (sim, published)", "MEASURED (cuda)"; empty without cells
   Verdict verdict = Verdict::undecided;
-  /// Of a ratio that is claimed to lie above or below 1: whether it does, whatever its size.
+  /// Whether a ratio that is claimed to lie above or below 1 does, whatever its size.
   std::optional<Verdict> direction{};
   std::string reason{};      // set unless reproduced
   bool lacks_cells = false;  // no cells match; other rows without a number have cells that do

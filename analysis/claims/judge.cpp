@@ -159,7 +159,7 @@ bool lacks_interval(const ClaimRow& row) {
   return std::isnan(row.ours.interval.low) && row.ours.repeats >= kFewestRepeats;
 }
 
-/// Of few repeats the value alone.
+/// The value alone where repeats are few.
 Interval interval_of(const ClaimRow& row) {
   const double ours = row.ours.value;
   return std::isnan(row.ours.interval.low) ? Interval{ours, ours} : row.ours.interval;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "analysis/capacity/limits.hpp"
 #include "analysis/digest/fits.hpp"
 #include "analysis/digest/statistics.hpp"
 #include "analysis/text/text_table.hpp"
@@ -207,6 +208,15 @@ std::optional<double> of_table(const std::string& metric, const Words& words, Ce
   return std::nullopt;
 }
 
+double objective_mean(CellSpan cells, const std::string& metric) {
+  Values values;
+  for (const ConfiguredCell* cell : cells) {
+    if (!cell->load) throw CannotJudge("the cells have no tables");
+    values.push_back(CellMetrics(*cell)(metric));
+  }
+  return mean(values);
+}
+
 }  // namespace
 
 sweep::Table stored_table(const ConfiguredCell& cell, std::string_view table) {
@@ -223,6 +233,7 @@ double claim_metric(const std::string& metric, CellSpan cells) {
   if (words.size() == 1) return figure_mean(cells, metric);
   if (words.size() == 2 && words[0] == "sum")
     return figure_mean(cells, words[1]) * static_cast<double>(cells.size());
+  if (words.size() == 2 && words[0] == "slo") return objective_mean(cells, words[1]);
   if (const auto value = of_table(metric, words, cells)) return *value;
   throw std::invalid_argument("no metric of claims has the form " + metric);
 }

@@ -36,6 +36,7 @@ sweep::Table stored_table(const ConfiguredCell& cell, std::string_view table);
 ///   h2d_gb_per_s              bytes copied to the device over the time from first to last step
 ///   pin_share                 pins over all decisions at the end of turns other than the last
 ///   access:NAME               access_metric()
+///   slo:METRIC                a metric of service level objectives, "slo:interactivity_p90"
 /// NaN if the cells lack the data. Throws std::invalid_argument for any other form.
 double claim_metric(const std::string& metric, std::span<const ConfiguredCell* const> cells);
 

@@ -64,8 +64,8 @@ void require_keys(std::span<const ConfiguredCell> cells, const std::vector<std::
   }
 }
 
-/// What the others are divided by: a value of the compared key, or a label that tables print for
-/// a policy.
+/// The divisor of the others: a value of the compared key, or a label that tables print for a
+/// policy.
 class BaseLabel {
  public:
   BaseLabel(std::span<const RepeatGroup> groups, const CompareQuestion& question)

@@ -152,7 +152,7 @@ std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::st
   for (const std::string& candidate : {name, name + "_mean_s"}) {
     if (names.contains(candidate)) return candidate;
   }
-  // Of equally near names a mean of whole jobs is meant, then another mean.
+  // Among equally near names a mean of whole jobs is meant, then another mean.
   std::vector<std::string> nearest(names.begin(), names.end());
   std::ranges::stable_sort(nearest, {}, [](const std::string& each) {
     if (each == "jct_wall_mean_s") return 0;

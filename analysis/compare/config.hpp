@@ -45,7 +45,7 @@ struct ConfiguredCell {
   /// The value of a key of the configuration or else of an axis; of "policy" with the changes that
   /// the sweep made to it, "fcfs+retention=pin".
   std::optional<sweep::Value> value(const std::string& key) const;
-  /// The same, with the policy as the sweep names it.
+  /// The value of the key, with the policy as the sweep names it.
   std::optional<sweep::Value> written(const std::string& key) const;
   /// Null if the cell has no such figure.
   const sweep::Figure* find_figure(std::string_view name) const;
@@ -74,7 +74,7 @@ int block_tokens(const ConfiguredCell& cell);
 /// lists similar names, when no cell has it.
 std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::string& name);
 
-/// What figures come from. Only figures of equal kind are comparable or share a table.
+/// The source of figures. Only figures of equal kind are comparable or share a table.
 struct FiguresKind {
   std::string backend, cost_model, emulate;  // "-": none
   auto operator<=>(const FiguresKind&) const = default;

@@ -18,7 +18,7 @@ double error_of(const Values& values) {
   return std::sqrt(deviation(values) / (n - 1) / n);
 }
 
-/// What an estimate with this standard error says of a true value of 0.
+/// The two-sided p of a true value of 0 for an estimate with this standard error.
 double p_of(double estimate, double error, int freedom) {
   if (error > 0) return student_t_tails(std::abs(estimate) / error, freedom);
   return estimate == 0 ? 1 : 0;

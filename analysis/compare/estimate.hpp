@@ -49,8 +49,8 @@ struct Ratio : Estimate {
   double p = sweep::kNotObserved;  // of no difference, two-sided; NaN below three repeats
 };
 
-/// Of pairs, the geometric mean of their ratios. Of independent samples, the ratio of their
-/// geometric means, with the degrees of freedom of the smaller sample. If a value is not positive,
+/// Pairs give the geometric mean of their ratios, independent samples the ratio of their geometric
+/// means, with the degrees of freedom of the smaller sample. If a value is not positive,
 /// as counts may be, the ratio of the means: 1 if both are 0, infinite if only the base is; the
 /// interval of pairs is then that of its linearization, and p that of their differences. NaN
 /// without values.

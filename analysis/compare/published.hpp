@@ -28,7 +28,7 @@ struct Published {
 
 /// Reads a file of sweeps/published. Throws sweep::SpecError.
 Published load_published(const std::string& path);
-/// Those of all files of a folder, by name; none if there is no such folder.
+/// The published values of all files of a folder, by name; none if there is no such folder.
 std::vector<Published> all_published(const std::filesystem::path& folder);
 
 /// The files *.toml of a folder by name; none if there is no such folder.
@@ -37,10 +37,10 @@ std::vector<std::filesystem::path> toml_files(const std::filesystem::path& folde
 /// "cpu_offload-16G", or only the policy if it has no host tier.
 std::string variant_of(const ConfiguredCell& cell);
 
-/// What cells have that tables print as this policy: "cpu_offload-128G", "fcfs+eviction=plugin",
-/// "continuum (ttl_s=5.0, order=fcfs)", or several of these in one. Empty for another key or a
-/// plain name. The inverse of variant_of() and of what stands behind it where policies share a
-/// name.
+/// The settings of cells that tables print as this policy: "cpu_offload-128G",
+/// "fcfs+eviction=plugin", "continuum (ttl_s=5.0, order=fcfs)", or several of these in one. Empty
+/// for another key or a plain name. The inverse of variant_of() and of what stands behind it where
+/// policies share a name.
 sweep::Alternative read_label(const std::string& key, const std::string& text);
 
 }  // namespace analysis

@@ -7,7 +7,7 @@
 
 namespace analysis {
 
-/// What one of two cells did at a step, in words, and the other did not.
+/// The actions of one of two cells at a step, in words, which the other lacks.
 struct OwnActions {
   std::vector<std::string> actions;  // "new job 7 turn 2: 512 tokens after 4096"
   int row = -1;                      // of /steps; -1: the cell had ended

@@ -18,7 +18,7 @@ std::string seconds_text(double s) {
   return sweep::formatted(s < 0.1 ? "%.3f" : s < 10 ? "%.2f" : "%.1f", s);
 }
 
-/// What is said of one policy and figure: "continuum's p99 TTFT is 1.35 times fcfs's at 6 jobs/s".
+/// The sentence on one policy and figure: "continuum's p99 TTFT is 1.35 times fcfs's at 6 jobs/s".
 std::string worse_text(std::span<const Tail> tails, const std::string& policy, std::size_t figure,
                        const std::string& whose) {
   Texts rates;
@@ -95,7 +95,7 @@ std::string with_ratios(Span regimes, const std::string& name, Others Regime::*g
   return ratios_text(ratios, words.unit) + (is_paired ? "" : ", over different seeds");
 }
 
-/// What the winners cost in the tail: " (p99: TTFT 24.6 s), but its p99 TTFT is 1.35 times fcfs's".
+/// The winners' tails: " (p99: TTFT 24.6 s), but its p99 TTFT is 1.35 times fcfs's".
 std::string tails_text(Span regimes) {
   std::vector<Tail> tails;
   for (const Regime& each : regimes) std::ranges::copy(each.tails, std::back_inserter(tails));
@@ -131,7 +131,7 @@ void add_lines(std::vector<AnswerLine>& lines, Span regimes, bool several_kinds,
   }
 }
 
-/// What is within 1 % of the first.
+/// The policies within 1 % of the first.
 Others nearest(const Others& behind) {
   Others next;
   for (const Regime::Other& each : behind) {

@@ -11,7 +11,7 @@
 
 namespace analysis {
 
-// What a mean hides: how long the last 1 % of turns and jobs take. Texts that name a winner say it.
+// A mean hides how long the last 1 % of turns and jobs take. Texts that name a winner say it.
 
 struct TailFigure {
   std::string_view figure, name;
@@ -73,7 +73,7 @@ std::vector<std::string> names_of(std::span<const Regime::Other> others);
 /// One for each amount of host memory for which there are at least two contenders.
 std::vector<Regime> regimes_of(const Place& place, const std::string& jps,
                                std::span<const Contender> contenders, Direction direction);
-/// Of all rows, by one figure.
+/// The regimes of all rows, by one figure.
 std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view figure);
 
 /// The contenders of a row, in its order.
@@ -89,7 +89,7 @@ struct AnswerLine {
 
 /// Which policy is best where, in texts for readers.
 struct Answer {
-  /// What is compared, of which kind and over how many seeds, and whose kernels are estimated;
+  /// The figure compared, its kind, the number of seeds, and which cards' kernels are estimated;
   /// empty without regimes.
   std::string heading;
   /// A line for each place, amount of host memory and outcome: "at 3 and 6 jobs/s continuum is
@@ -102,11 +102,11 @@ struct Answer {
 /// By kAnswerFigure.
 Answer answer_of(std::span<const RateRow> rows);
 
-/// Of any figure that has a best: "takes 1.20 times as long" of times, "has 0.80 times as much" of
-/// others.
+/// Lines for any figure that has a best: "takes 1.20 times as long" of times, "has 0.80 times as
+/// much" of others.
 std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes,
                                      std::string_view figure = kAnswerFigure);
-/// Of all rows, a line each.
+/// Prints a line for each row.
 void print_answer_lines(std::span<const RateRow> rows, std::string_view figure, std::ostream& out);
 std::string answer_heading(std::span<const Regime> regimes);
 

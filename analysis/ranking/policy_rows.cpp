@@ -59,7 +59,7 @@ std::string row_key(const Place& place, const std::string& jps) {
   return place.kind + '\n' + place.gpu + '\n' + place.settings + '\n' + jps;
 }
 
-/// What the repeats of a variant have in common, as a text.
+/// The common part of the repeats of a variant, as a text.
 std::string group_key(const ConfiguredCell& cell, const Keys& keys) {
   return row_key(place_of(cell, keys), key_text(cell.value("jps"))) + '\n' +
          variant_text(cell, keys);

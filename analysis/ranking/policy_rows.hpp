@@ -66,7 +66,7 @@ std::vector<const ConfiguredCell*> with_results(const Cells& cells) {
 /// The variant without the changes that the sweep made to the policy.
 std::string unchanged_variant(const PolicyCells& policy);
 
-/// What the policies of a row differ in beside policy and host memory, in sentences.
+/// The differences of a row's policies beside policy and host memory, in sentences.
 std::vector<std::string> remarks_on(const RateRow& row);
 
 }  // namespace analysis

@@ -20,7 +20,7 @@ struct Rated {
   std::string standing, mark;  // StandingTexts
   double published = sweep::kNotObserved;
   bool reference = false;  // is told the future that was recorded: no policy that could be run
-  // Of kAnswerFigure, where bounds are given.
+  // Distances of kAnswerFigure, where bounds are given.
   double bound = sweep::kNotObserved;  // mean over the repeats
   double best = sweep::kNotObserved;   // the least mean of the row without references
 
@@ -28,7 +28,8 @@ struct Rated {
   double regret_to_best() const { return mean.value / best; }     // at least; of a reference any
 };
 
-/// Of each policy of the row, in its order. Adds the sources of the published values that it gives.
+/// Rates each policy of the row, in its order. Adds the sources of the published values that it
+/// gives.
 std::vector<Rated> rate(const RateRow& row, const std::string& figure,
                         std::span<const Published> published, std::vector<std::string>& sources,
                         const CellBounds& bounds = {});

@@ -4,6 +4,8 @@
 #include <array>
 #include <cmath>
 #include <map>
+#include <optional>
+#include <set>
 
 #include "analysis/capacity/grids.hpp"
 #include "analysis/compare/config.hpp"
@@ -113,8 +115,8 @@ Chart capacity_chart(const CapacityRules& rules, const Slo& slo, const std::stri
   return chart;
 }
 
-/// What a load yields: tokens by the second, the dollar or the joule of a GPU. Joules are measured,
-/// or else the watts of a GPU in a second.
+/// The yield of a load: tokens by the second, the dollar or the joule of a GPU. Joules are
+/// measured, or else the watts of a GPU in a second.
 struct Yield {
   const char *figure, *title, *y;
   bool of_one;  // even of one GPU it is not the front on another scale
@@ -148,28 +150,58 @@ bool knows(const Yield& yield, const CapacityRules& rules, const CapacityPlace& 
 
 struct FrontPoint {
   double x = 0, y = 0, load = 0;
-  std::size_t seeds = 0;
   std::string row;  // its policy and host memory
 };
 
-/// The means over the seeds of each load that has three, or as many as any.
-std::vector<FrontPoint> points_of(const CapacityRules& rules, const CapacityPlace& place,
-                                  const Yield& yield) {
-  std::map<std::size_t, FrontPoint> sums;
-  std::size_t seeds = 0;
+using SeedPoints = std::map<int, FrontPoint>;
+using ByLoad = std::map<std::size_t, SeedPoints>;
+
+/// The loads of a place with their cells as points.
+ByLoad loads_of(const CapacityRules& rules, const CapacityPlace& place, const Yield& yield) {
+  ByLoad loads;
   for (const auto& [question, cell] : place.cells) {
     if (cell.metrics.empty()) continue;
     const double x = cell.metrics.at(kInteractivityP90);
     const double y = cell.metrics.at(kThroughput) / yield.per(rules, place.gpu, cell);
-    if (!std::isfinite(x) || !std::isfinite(y)) continue;
-    FrontPoint& sum = sums[question.load];
-    sum = {sum.x + x, sum.y + y, rules.search.loads[question.load], sum.seeds + 1, row_of(place)};
-    seeds = std::max(seeds, sum.seeds);
+    if (std::isfinite(x) && std::isfinite(y))
+      loads[question.load][question.seed] = {x, y, rules.search.loads[question.load],
+                                             row_of(place)};
   }
+  return loads;
+}
+
+/// The seeds over which points are comparable: those of every load that has three of them, or as
+/// many as any. A search asks for more seeds of some loads than of others.
+std::set<int> common_seeds(const std::vector<ByLoad>& places) {
+  std::size_t most = 0;
+  for (const ByLoad& loads : places)
+    for (const auto& [load, cells] : loads) most = std::max(most, cells.size());
+  std::optional<std::set<int>> common;
+  for (const ByLoad& loads : places)
+    for (const auto& [load, cells] : loads) {
+      if (cells.size() < std::min(most, kFewestRepeats)) continue;
+      std::set<int> seeds;
+      for (const auto& [seed, point] : cells)
+        if (!common || common->contains(seed)) seeds.insert(seed);
+      common = std::move(seeds);
+    }
+  return common.value_or(std::set<int>());
+}
+
+/// The means over the seeds of each load that has all of them.
+std::vector<FrontPoint> points_of(const ByLoad& loads, const std::set<int>& seeds) {
   std::vector<FrontPoint> points;
-  for (const auto& [load, sum] : sums)
-    if (const auto n = static_cast<double>(sum.seeds); sum.seeds >= std::min(seeds, kFewestRepeats))
-      points.push_back({sum.x / n, sum.y / n, sum.load, sum.seeds, sum.row});
+  const auto n = static_cast<double>(seeds.size());
+  for (const auto& [load, cells] : loads) {
+    const auto has = [&](int seed) { return cells.contains(seed); };
+    if (seeds.empty() || !std::ranges::all_of(seeds, has)) continue;
+    FrontPoint& mean = points.emplace_back(cells.begin()->second);
+    mean.x = mean.y = 0;
+    for (const int seed : seeds) {
+      mean.x += cells.at(seed).x / n;
+      mean.y += cells.at(seed).y / n;
+    }
+  }
   return points;
 }
 
@@ -226,7 +258,7 @@ ChartSeries line_of(const CapacityPlace& place, const std::vector<FrontPoint>& p
   return series;
 }
 
-/// What a load yields against what a user sees: a line for each policy, or of several GPUs along
+/// A load's yield against its interactivity: a line for each policy, or of several GPUs along
 /// the front of each; circles are on the front of all.
 Chart front_chart(const CapacityRules& rules, const Yield& yield, const std::string& of,
                   const CapacityPlaces& places, const std::string& kind) {
@@ -236,15 +268,18 @@ Chart front_chart(const CapacityRules& rules, const Yield& yield, const std::str
   panel.y.name = yield.y;
   const auto drams = unique(places, [](const auto* each) { return dram_of(*each); });
   const auto gpus = unique(places, [](const auto* each) { return each->gpu; });
+  std::vector<ByLoad> loads;
+  for (const CapacityPlace* each : places) loads.push_back(loads_of(rules, *each, yield));
+  const std::set<int> seeds = common_seeds(loads);
   std::vector<FrontPoint> all;
   for (std::size_t i = 0; i < gpus.size(); ++i) {
     std::vector<FrontPoint> own;
-    for (const CapacityPlace* each : places) {
-      if (each->gpu != gpus[i]) continue;
-      const std::vector<FrontPoint> points = points_of(rules, *each, yield);
+    for (std::size_t place = 0; place < places.size(); ++place) {
+      if (places[place]->gpu != gpus[i]) continue;
+      const std::vector<FrontPoint> points = points_of(loads[place], seeds);
       own.insert(own.end(), points.begin(), points.end());
       if (gpus.size() == 1 && !points.empty())
-        panel.series.push_back(line_of(*each, points, drams, rules));
+        panel.series.push_back(line_of(*places[place], points, drams, rules));
     }
     all.insert(all.end(), own.begin(), own.end());
     if (gpus.size() == 1 || own.empty()) continue;
@@ -257,7 +292,8 @@ Chart front_chart(const CapacityRules& rules, const Yield& yield, const std::str
   chart.note =
       std::string(gpus.size() > 1 ? "Each line goes over the best loads of a GPU's policies"
                                   : "Each line goes over the loads that were tried") +
-      ", in means over the seeds. Circles with their load (" + rules.unit() +
+      ", in means over the " + std::to_string(seeds.size()) +
+      " seeds that all loads have. Circles with their load (" + rules.unit() +
       "): no other has both more. " + kind + '.';
   return chart;
 }
@@ -300,6 +336,8 @@ CapacityReport capacity_report(sweep::ArchiveReader& archive) {
   }
   if (!rules) return report;
   const std::vector<sweep::CellRecord>& records = archive.cells();
+  if (std::ranges::find(records, kConfirmsNone, &sweep::CellRecord::reason) != records.end())
+    rules->slos.clear();
   const auto ok = std::ranges::find_if(records, [](const sweep::CellRecord& each) {
     return !each.kept && each.has_result(sweep::RecordLevel::jobs);
   });

@@ -8,9 +8,9 @@
 
 namespace analysis {
 
-/// What an archive with several loads shows. Of kvsweep capacity: charts at the study "capacity",
-/// the capacities of policies and what a GPU yields against interactivity, and the table of all. Of
-/// others, the latter charts at the study "interactivity" and no table.
+/// The charts of an archive with several loads. Of kvsweep capacity: charts at the study
+/// "capacity", the capacities of policies and what a GPU yields against interactivity, and the
+/// table of all. Of others, the latter charts at the study "interactivity" and no table.
 struct CapacityReport {
   std::string kind;      // of the figures
   bool of_live = false;  // agents, with seeds of the workload

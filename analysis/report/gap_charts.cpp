@@ -23,7 +23,7 @@ class Level {
   Level(const GapTimeline& gap, double tokens)
       : from_s_(gap.finish_s), most_(gap.context_tok), line_{{from_s_, tokens}} {}
   void change(double at_s, double by_tok) { set(at_s, line_.back().second + by_tok); }
-  /// Of changes before the end of the turn only the last level counts.
+  /// Only the last of the changes before the end of the turn counts.
   void set(double at_s, double tokens) {
     tokens = std::clamp(tokens, 0.0, most_);
     if (at_s < from_s_) line_.back().second = tokens;

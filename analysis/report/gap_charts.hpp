@@ -25,7 +25,7 @@ struct ChosenGap {
   std::string id;  // of the job
 };
 
-/// The same gap of the same job under several policies.
+/// One gap of one job under several policies.
 struct ComparedGap {
   std::string jps;
   ChosenGap gap;

@@ -72,7 +72,7 @@ std::string device_text(const sweep::CellRun& run) {
   return run.gpu_name + (gib > 0 ? ", " + std::to_string(gib) + " GiB" : "");
 }
 
-/// What charts lack that show cells of this level; empty for nothing.
+/// The parts that charts of cells of this level lack; empty for none.
 std::string without_tables(sweep::RecordLevel level) {
   if (level == sweep::RecordLevel::all) return "";
   return "some cells are stored at the level " + std::string(sweep::to_text(level)) +

@@ -20,7 +20,7 @@ struct ReportTable {
 /// results.
 std::vector<ReportTable> report_tables(const Report& report);
 
-/// What the policies of a panel did at a rate; columns in which none did anything are left out.
+/// The acts of a panel's policies at a rate; columns in which none did anything are left out.
 ReportTable acts_table(const ReportPanel& panel, const std::string& rate);
 
 }  // namespace analysis

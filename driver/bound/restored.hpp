@@ -12,9 +12,10 @@ struct NotRestored : sweep::SpecError {
   using sweep::SpecError::SpecError;
 };
 
-/// What an archived cell ran as, on sim: a cell of a real backend becomes the same cell on sim,
-/// with the pool that it had. Files that it read must be named in `set` ("workload.path=FILE"),
-/// since an archive has only their digests. Throws sweep::SpecError, as NotRestored.
+/// The configuration of an archived cell, on sim: a cell of a real backend becomes the same cell on
+/// sim, with the pool that it had. Files that it read must be named in `set`
+/// ("workload.path=FILE"), since an archive has only their digests. Throws sweep::SpecError, as
+/// NotRestored.
 worker::ExperimentConfig restored(const analysis::ConfiguredCell& cell,
                                   const std::vector<std::string>& set, worker::Profiles& profiles);
 

@@ -11,7 +11,7 @@
 
 namespace driver {
 
-// What the commands that read archives have in common.
+// Common parts of the commands that read archives.
 
 /// Calls `use`. A file that is missing or cannot be opened becomes a UsageError; other exceptions
 /// pass through.
@@ -26,7 +26,7 @@ std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::Ce
 /// Adds figures that the archive does not have: analysis::derive_figures().
 std::vector<analysis::ConfiguredCell> selected_cells(sweep::ArchiveReader& archive,
                                                      const CellChoice& choice);
-/// Those of them with a result.
+/// The chosen cells with a result.
 std::vector<analysis::ConfiguredCell> finished_cells(const std::vector<sweep::CellRecord>& cells,
                                                      const CellChoice& choice);
 /// "72 cells, 60 with a result"

@@ -4,7 +4,7 @@
 
 namespace driver {
 
-/// What the process returns. 130 and above are the shell's, for signals.
+/// The exit codes of the process. 130 and above are the shell's, for signals.
 enum ExitCode : int {
   kOk = 0,
   kInternalError = 1,

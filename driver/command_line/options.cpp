@@ -20,7 +20,7 @@ namespace {
 namespace fs = std::filesystem;
 namespace po = boost::program_options;
 
-/// What a field is given on the command line: a value of its own type, or a text.
+/// A field's value on the command line: a value of its own type, or a text.
 template <class T>
 struct Given {
   using type = T;
@@ -189,7 +189,7 @@ const Subcommand& command_named(std::span<const Subcommand> commands, const std:
                    ", there are: " + sweep::joined(names));
 }
 
-/// What is wrong with an option that a command does not take.
+/// The message on an option that a command does not take.
 std::string unknown_option(std::span<const Subcommand> commands, const Subcommand& command,
                            const std::string& given) {
   const std::string name = given.substr(std::min(given.size(), given.find_first_not_of('-')));

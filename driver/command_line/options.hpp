@@ -83,7 +83,7 @@ struct SubmitOptions {
   bool go = false;          // hand the scripts to sbatch
 };
 
-/// What is compared or printed of results.
+/// The choice of results to compare or print.
 struct TableOptions {
   std::optional<std::string> by, base, table;
   std::optional<sweep::RecordLevel> to_archive;
@@ -93,7 +93,7 @@ struct TableOptions {
   bool ignore_times = false;  // when archives are compared
 };
 
-/// Of a search for capacities.
+/// Options of a search for capacities.
 struct CapacityOptions {
   std::optional<double> most;             // the largest load to try
   std::optional<int> budget;              // cells

@@ -16,8 +16,8 @@ namespace {
 using analysis::ConfiguredCell;
 using analysis::two_decimals;
 
-/// What the turns of a cell found cached when they were first admitted, in blocks before the last
-/// token of a prompt.
+/// The cached part of a cell's prompts when their turns were first admitted, in blocks before the
+/// last token of a prompt.
 struct Misses {
   double hits = 0;  // part of the prompt tokens
   std::int64_t missed = 0;

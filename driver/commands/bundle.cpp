@@ -100,7 +100,7 @@ std::string claims_of(const fs::path& bundle) {
 
 // pack
 
-/// What results are bound and judged by, of the folder sweeps/.
+/// The folders of sweeps/ by which results are bound and judged.
 constexpr const char* kJudgedBy[] = {"gpus", "models", "policies", "claims", "published"};
 
 void write(const fs::path& file, const std::string& text) {

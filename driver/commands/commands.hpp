@@ -47,7 +47,8 @@ int verify(const Options& options);
 /// Writes the folder NAME with a policy as a shared object in C++ or C, or as a Python class.
 int new_policy(const Options& options);
 
-/// What `table` prints: a figure by arrival rate and policy, beside published values and `bounds`.
+/// Prints the tables of `table`: a figure by arrival rate and policy, beside published values and
+/// `bounds`.
 void print_tables(const std::vector<analysis::ConfiguredCell>& cells, const Options& options,
                   const analysis::CellBounds& bounds = {});
 

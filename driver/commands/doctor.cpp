@@ -25,7 +25,7 @@ std::vector<worker::DoctorRow> examine_first_server(const std::string& sweep, Op
   const std::string log = plan.spec.name + "-doctor.log";
   const std::vector<worker::DoctorRow> rows =
       worker::examine_server(*first_to_run(plan).repeats->server, log);
-  // What a server says is of use where something is wrong with it.
+  // A server's own words are of use where something is wrong with it.
   const bool right = std::ranges::all_of(
       rows, [](const worker::DoctorRow& row) { return row.verdict == worker::Verdict::ok; });
   if (right) std::filesystem::remove(log);

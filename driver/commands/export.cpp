@@ -90,7 +90,7 @@ int export_archive(const Options& options) {
     throw UsageError(options.output->string() + " exists already");
   sweep::FurtherFigures further;
   if (*options.to_archive < sweep::RecordLevel::jobs)
-    // What summaries would lose of a cell that an earlier program ran.
+    // Figures that a summary would lose of a cell that an earlier program ran.
     further = [](sweep::ArchiveReader& archive, int row) {
       ConfiguredCell cell(archive.cells()[static_cast<std::size_t>(row)]);
       derive_figures(cell, archive, row);

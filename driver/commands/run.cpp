@@ -134,7 +134,7 @@ FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* 
   return run.tasks.empty() ? FarmResult() : farm_locally(options, run, std::move(farm));
 }
 
-/// What converters of traces took for granted.
+/// Prints the assumptions of converters of traces.
 void print_assumed(const std::vector<analysis::ConfiguredCell>& cells) {
   std::set<std::string> assumed;
   for (const analysis::ConfiguredCell& cell : cells)

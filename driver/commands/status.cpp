@@ -25,7 +25,7 @@ namespace {
 using sweep::CellRecord;
 using sweep::CellStatus;
 
-/// What may become of a cell, with its names in tables and in JSON.
+/// The states of a cell, with their names in tables and in JSON.
 enum Stand : std::size_t { done, running, left, failed, not_run, stands };
 constexpr const char* kStands[][2] = {{"done", "done"},
                                       {"running", "running"},

@@ -10,7 +10,7 @@ namespace driver {
 
 using engine::Nanos;
 
-// What the dispatcher is told, what it asks for, and what it tells.
+// Messages to and from the dispatcher.
 
 /// A cell to run: the part of it that dispatching needs.
 struct CellTask {

@@ -314,7 +314,7 @@ std::vector<int> Dispatcher::small_neighbors(const Worker& worker, const Cell& o
   for (const auto& [sku, places] : waiting_) waiting += places.size();
   const std::size_t most = waiting / std::max<std::size_t>(workers_.size(), 1);
   const auto cost_s = [this](const Cell& cell) {
-    // What cells took includes waits on a busy machine, which are no reason to part them.
+    // The time of cells includes waits on a busy machine, which are no reason to part them.
     constexpr int kEnough = 32;  // cells that are done
     const bool known = experience_with(cell.task.sku).cells >= kEnough;
     return known ? std::min(cell.task.estimate_s, expected_s(cell)) : cell.task.estimate_s;

@@ -13,7 +13,7 @@ namespace driver {
 /// jps 1 -> 2 and 2 more".
 std::string changes(const std::string& before, const std::string& now);
 
-/// What an archive knows of the cells of a plan.
+/// An archive's knowledge of the cells of a plan.
 class PlanHistory {
  public:
   /// Throws sweep::ArchiveIncompatible when the archive holds another sweep. `archive` must outlive

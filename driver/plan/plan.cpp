@@ -94,7 +94,7 @@ class Binder {
     before_ = repeats;
     return repeats;
   }
-  /// What the cell that was bound last runs as the repeat with this seed; null: it does not run.
+  /// The configuration of the cell bound last, as the repeat with this seed; null: it does not run.
   const worker::ExperimentConfig* config(std::int64_t seed) {
     if (!bound_) return nullptr;
     worker::set_arrival_seed(bound_->config, seed);
@@ -122,7 +122,7 @@ class Binder {
     }
   }
 
-  /// What is asked of many cells, without binding them again.
+  /// Keeps the answers that many cells are asked for, without binding them again.
   void keep_bound(BoundRepeats& repeats, const sweep::Cell& cell) {
     repeats.runs = true;
     repeats.gpu = bound_->config.gpu.name;

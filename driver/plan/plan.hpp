@@ -14,8 +14,8 @@
 
 namespace driver {
 
-/// What the repeats of a cell share: everything but the seed of their arrivals. What they run is
-/// bound again when it is asked for: bound cells would be most of the memory of a plan.
+/// The shared part of the repeats of a cell: everything but the seed of their arrivals. Their
+/// configuration is bound again when it is asked for: bound cells would be most of a plan's memory.
 struct BoundRepeats {
   bool runs = false;
   sweep::CellStatus status = sweep::CellStatus::planned;
@@ -31,7 +31,7 @@ struct BoundRepeats {
   std::shared_ptr<const server::ServerConfig> server;  // on backend server
 };
 
-/// What a cell is expected to take.
+/// The expected cost of a cell.
 struct CellCost {
   double served_s = 0;       // on the cell's clock
   double busy_s = 0;         // of a worker, with the start of a server that each cell starts
@@ -50,7 +50,7 @@ struct PlannedCell {
   bool runs() const { return repeats->runs; }
   /// The GPU that it is pinned to; empty for none.
   std::string gpu() const;
-  /// What the cell runs, if it does. Binds the cell, some 40 us.
+  /// The cell's configuration, if it runs. Binds the cell, some 40 us.
   worker::ExperimentConfig config() const;
   /// Canonical: everything that the result depends on, or the bare parameters of a cell that does
   /// not run.
@@ -87,15 +87,15 @@ std::vector<sweep::CellRecord> planned_records(const Plan& plan);
 /// for these policies. A checkpoint named for a simulation is one. Keys of servers have one line.
 void print_keys_without_effect(const Plan& plan, std::ostream& out);
 
-/// What a cell that runs is expected to take: as the plan has it, or else estimated now. Reads or
+/// The expected cost of a cell that runs: as the plan has it, or else estimated now. Reads or
 /// generates its workload; throws worker::InputError when that is wrong.
 CellCost cost_of(const PlannedCell& planned, worker::WorkloadCache& workloads);
-/// What a cell that runs this is expected to take.
+/// The expected cost of a cell with this configuration.
 CellCost estimate(const PlannedCell& planned, const worker::ExperimentConfig& config,
                   worker::WorkloadCache& workloads);
 
-/// What stands for the cell in a simulation: of a server the policy of its profile, on the costs of
-/// the card, or its own configuration where there is none; of others their own.
+/// The configuration that stands for the cell in a simulation: of a server the policy of its
+/// profile, on the costs of the card, or its own where there is none; of others their own.
 worker::ExperimentConfig modelled(const PlannedCell& planned,
                                   const worker::ExperimentConfig& config);
 

@@ -10,7 +10,7 @@
 
 namespace driver {
 
-/// What a plan says of one cell.
+/// A plan's line on one cell.
 struct PlanLine : CellCost {
   const PlannedCell* cell = nullptr;
   bool runs = false;  // false: done already, excluded, infeasible or quarantined

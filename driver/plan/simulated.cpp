@@ -20,7 +20,7 @@ constexpr double kMostSteps = 4e6;    // of all simulations: some 40 s of a core
 constexpr double kStepsOfStart = 50;  // that a cell takes before and after its steps
 constexpr unsigned kLongest_s = 60;   // a plugin may loop
 
-/// What a simulation took. Written to a pipe at once.
+/// The cost of a simulation. Written to a pipe at once.
 struct Taken {
   std::size_t line;
   double served_s, busy_s;

@@ -125,7 +125,7 @@ std::string ChildRuns::backend() const {
   return spec_.backend ? sweep::bare_text(spec_.backend->value) : "sim";
 }
 
-/// What the runs read begins with the user's file, so places in it are places there.
+/// The runs' file begins with the user's, so places in it are places there.
 std::string ChildRuns::with_users_places(std::string line) const {
   const std::string place = sweep_file_ + ':';
   const std::size_t at = line.find(place);
@@ -138,7 +138,7 @@ std::string ChildRuns::with_users_places(std::string line) const {
 int ChildRuns::run(const ChildRun& child) const {
   const auto show = [this, is_new = true](const std::string& printed) mutable {
     const std::string line = with_users_places(printed);
-    // What follows of a message is indented.
+    // The later lines of a message are indented.
     if (!line.starts_with("  ")) is_new = tells(line) && shown_.insert(line).second;
     if (!is_new) return;
     shown_.insert(line);

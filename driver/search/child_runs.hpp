@@ -8,7 +8,7 @@
 
 namespace driver {
 
-/// What a run of a search is about.
+/// One run of a search.
 struct ChildRun {
   std::string archive;
   sweep::ParamMap set = {};            // further assignments

@@ -5,6 +5,7 @@
 #include <iostream>
 #include <map>
 
+#include "analysis/capacity/rules.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/new_file.hpp"
 #include "driver/command_line/archive_argument.hpp"
@@ -164,7 +165,7 @@ int Rounds::confirm(const std::string& backend, const std::string& archive,
   run.only = only_of(cells);
   const int code = start(run, std::to_string(cells.size()) + " cells run on " + backend);
   if (is_over(code))
-    finish(archive, [](const sweep::CellRecord&) { return "confirms no capacity"; });
+    finish(archive, [](const sweep::CellRecord&) { return analysis::kConfirmsNone; });
   return code;
 }
 

@@ -11,7 +11,7 @@
 
 namespace driver {
 
-/// What results ask for.
+/// The cells that results ask for.
 struct Asked {
   std::set<int> cells, open;           // of the plan; open: without a result
   int decided = 0, of = 0;             // questions of the search; of = 0: it does not count them
@@ -41,7 +41,7 @@ class Rounds {
   void read();
   const std::vector<sweep::CellRecord>& records() const { return records_; }
   const sweep::CellRecord& at(int cell) const { return records_[static_cast<std::size_t>(cell)]; }
-  /// Of the last read(); null before the first result.
+  /// The archive of the last read(); null before the first result.
   sweep::ArchiveReader* archive() { return reader_ ? &*reader_ : nullptr; }
   /// The number in the plan of one of records().
   int index_of(const sweep::CellRecord& record) const {
@@ -54,7 +54,7 @@ class Rounds {
   /// code: kOk where cells failed, too; kIncomplete where a round would need more than `budget`
   /// cells.
   int search(const std::function<Asked()>& judge, std::optional<int> budget = {});
-  /// Of the last judgement.
+  /// The cells asked for by the last judgement.
   const Asked& asked() const { return asked_; }
   bool is_out_of_budget() const { return is_out_of_budget_; }
   /// Says why a search, `name`, ended without its answer: the exit code of a run, which it returns,

@@ -8,7 +8,7 @@
 
 namespace driver {
 
-/// What the SLURM job of one SKU requests.
+/// The request of the SLURM job of one SKU.
 struct SkuJob {
   std::string sku;
   SkuNodes on;

@@ -24,7 +24,7 @@ struct SubmitPaths {
   std::filesystem::path of_sku(const std::string& sku) const { return of('.' + sku + ".h5"); }
 };
 
-/// What all scripts of a submission have in common.
+/// The common part of all scripts of a submission.
 struct Submission {
   const Options& options;
   const Cluster& cluster;

@@ -85,7 +85,7 @@ MAY_INCLUDE = {
     "analysis/compare": "analysis/text analysis/digest sweeps/files sweeps/tables sweeps/definition sweeps/archive",
     "analysis/ranking": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/definition sweeps/archive",
     "analysis/capacity": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/definition sweeps/archive",
-    "analysis/claims": "analysis/text analysis/digest analysis/compare sweeps/tables sweeps/definition sweeps/archive",
+    "analysis/claims": "analysis/text analysis/digest analysis/compare analysis/capacity sweeps/tables sweeps/definition sweeps/archive",
     "analysis/trace": "analysis/text sweeps/tables sweeps/archive",
     "analysis/report": "analysis/text analysis/digest analysis/compare analysis/ranking analysis/capacity analysis/claims sweeps/tables sweeps/definition sweeps/archive",
     "driver/command_line": "analysis/text analysis/compare sweeps/files sweeps/tables sweeps/definition sweeps/archive workers/cell version boost posix",

@@ -371,6 +371,24 @@ TEST_CASE("any archive with three loads shows the front") {
                        !Contains("\"title\":\"Capacity: "));
 }
 
+TEST_CASE("points of the front are means over the seeds that all loads have") {
+  const Program program;
+  std::string text = support::kTinySweep;
+  program.write("tiny.toml", text.replace(text.find("jps = [3]"), 9, "jps = [1, 3, 9]"));
+  const auto points = [&](const std::string& only) {
+    REQUIRE(program
+                .run({"run", "tiny.toml", "--set", "repeat.n=5", "--only", only, "--only",
+                      "repeat=0,1,2", "--archive", "a.h5", "--fresh", "--no-prev"})
+                .exit_code == 0);
+    const std::string data = report_data(program);
+    CHECK_THAT(data, Contains("in means over the 3 seeds that all loads have"));
+    const std::size_t front = data.find("\"figure\":\"front\"");
+    const std::size_t series = data.find("\"series\"", front);
+    return data.substr(series, data.find("]", series) - series);
+  };
+  CHECK(points("repeat=0,1,2") == points("jps=1"));  // which adds two seeds of one load
+}
+
 TEST_CASE("a row whose cells fail ends with exit code 3") {
   const Program program;
   program.write("agents.toml", kAgents + support::kFailing);
