@@ -71,7 +71,7 @@ BySeed values_of(const Claim& claim, const Repeats& repeats) {
   return values;
 }
 
-/// Leaves the repeats with seeds that the other side has, too, if there are any: only these count.
+/// Keeps the repeats that both sides have; keeps all if they share none.
 void keep_pairs(Repeats& a, Repeats& b) {
   const auto lacks = [](const Repeats& other) {
     return [&other](const auto& entry) { return !other.contains(entry.first); };
@@ -111,7 +111,7 @@ BySeed gain_over(const BySeed& from, const BySeed& values) {
   return gains;
 }
 
-/// A share of no gain says nothing.
+/// A share of a gain that may be zero means nothing.
 void require_gain(const Estimate& gain) {
   const bool known = !std::isnan(gain.interval.low);
   if (gain.value > 0 && (!known || gain.interval.low > 0)) return;
@@ -154,12 +154,12 @@ std::string limit_text(const ClaimPoint& point, double value) {
   return value < point.low ? "below " + four_digits(point.low) : "above " + four_digits(point.high);
 }
 
-/// Whether there is no interval although the repeats are enough for one.
+/// Whether the interval is missing although there are enough repeats for one.
 bool lacks_interval(const ClaimRow& row) {
   return std::isnan(row.ours.interval.low) && row.ours.repeats >= kFewestRepeats;
 }
 
-/// The value alone where repeats are few.
+/// With too few repeats for an interval, the interval is the value alone.
 Interval interval_of(const ClaimRow& row) {
   const double ours = row.ours.value;
   return std::isnan(row.ours.interval.low) ? Interval{ours, ours} : row.ours.interval;
@@ -191,7 +191,7 @@ void decide(ClaimRow& row) {
   }
 }
 
-/// Whether the claimed ratio lies above 1 or below; none within 1 % of it.
+/// 1 if the claimed ratio is above 1, -1 if below, 0 if within 1 % of it.
 int claimed_side(const ClaimPoint& point) {
   if (!point.is_ratio || !point.from.empty()) return 0;
   if (point.low < 1 && point.high > 1) return 0;  // a claim of equality

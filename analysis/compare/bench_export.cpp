@@ -12,7 +12,7 @@ namespace {
 
 using Values = std::vector<double>;
 
-/// The values of completed requests in both benchmarks: those with a last token.
+/// The requests that both benchmarks report. One without a last token did not complete.
 struct Requests {
   Values ttft_ms, latency_ms, per_token_ms, prompt, output;
   double first_s = 0, last_s = 0;           // of the first request's start and the last token
@@ -47,7 +47,7 @@ Requests requests_of(const sweep::Table& turns) {
 
 double total_of(const Values& values) { return std::accumulate(values.begin(), values.end(), 0.0); }
 
-/// The deviation of the values as a population, as numpy's std().
+/// Population standard deviation, as numpy's std().
 double spread_of(const Values& values) {
   return std::sqrt(deviation(values) / static_cast<double>(values.size()));
 }

@@ -219,7 +219,7 @@ ChartSeries series_through(const std::vector<FrontPoint>& points, const Capacity
   return series;
 }
 
-/// The points of which none has more of both, from left to right.
+/// The Pareto front: points that no other point dominates, by x.
 std::vector<FrontPoint> best_of(const std::vector<FrontPoint>& all) {
   std::vector<FrontPoint> best;
   for (const FrontPoint& point : all)

@@ -164,7 +164,7 @@ ArchiveSink::~ArchiveSink() {
   for (const auto& [cell, mark] : running_) {
     try {
       leave_mark(mark, mark.deaths);
-    } catch (const sweep::ArchiveError&) {
+    } catch (const std::exception&) {
       // The exception that ends the run reports the cause.
     }
   }

@@ -39,5 +39,6 @@ inline constexpr std::string_view kShardEnd = ".h5", kMarkEnd = ".run", kDescrip
 /// The last line of a shard and of a row.
 inline constexpr std::string_view kTrailerStart = "\nkvsweep shard sha256 ";
 inline constexpr std::size_t kHexDigits = 64, kTrailerBytes = kTrailerStart.size() + kHexDigits + 1;
+static_assert(kTrailerBytes == 87);
 
 }  // namespace sweep

@@ -10,9 +10,6 @@
 
 namespace sweep {
 
-/// Rows per chunk of a growing table.
-inline constexpr hsize_t kChunkRows = 16384;
-
 /// Creates a dataset of `rows` rows: shuffled, compressed, with a checksum per chunk and the
 /// attributes unit, long_name and, if it applies, volatile. Unwritten rows read as NaN, 0 or an
 /// empty text. Without `grows`, HDF5 needs no index of a single chunk.

@@ -67,8 +67,8 @@ std::size_t width_of(const Column& column) {
 }
 
 std::size_t chunk_rows_of(std::size_t width, std::size_t rows) {
-  constexpr std::size_t kBytes = std::size_t{1} << 20, kLeast = 64, kMost = 16384;
-  return std::clamp<std::size_t>(rows, 1, std::clamp(kBytes / width, kLeast, kMost));
+  constexpr std::size_t kBytes = std::size_t{1} << 20, kLeast = 64;
+  return std::clamp<std::size_t>(rows, 1, std::clamp(kBytes / width, kLeast, kChunkRows));
 }
 
 std::vector<std::string> pack_chunks(const Column& column, std::size_t rows, std::size_t width,

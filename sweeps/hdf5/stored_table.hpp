@@ -30,8 +30,11 @@ struct RowSlice {
 /// Length of the longest text in bytes, at least 1; of numbers, their size.
 std::size_t width_of(const Column& column);
 
-/// Rows of a chunk of so many with values of this width: at most 16384, and 1 MiB, as it is packed
-/// in memory.
+/// Rows per chunk of a growing table.
+inline constexpr std::size_t kChunkRows = 16384;
+
+/// Rows of a chunk of so many with values of this width: at most kChunkRows, and 1 MiB, as it is
+/// packed in memory.
 std::size_t chunk_rows_of(std::size_t width, std::size_t rows = std::size_t(-1));
 
 /// The first `rows` rows of a column, in chunks of `chunk_rows` values of `width` bytes. Calls

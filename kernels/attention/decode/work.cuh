@@ -19,6 +19,7 @@ static_assert(kWarps == kQuarters, "a warp sums a quarter of a whole split");
 static_assert(decode_split_length(kMostQuartered * decode_split_length(1)) <= kWarps * kRoundKeys,
               "a quarter that is a unit has at most one run per warp");
 
+/// Shapes and memory as in DecodeAttention (kernels/attention/attention.hpp).
 struct Arguments {
   HeadShape shape;
   const void* qkv;

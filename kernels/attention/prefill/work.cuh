@@ -41,6 +41,7 @@ struct TileRows {
   }
 };
 
+/// Shapes and memory as in PrefillAttention (kernels/attention/attention.hpp).
 struct Arguments {
   HeadShape shape;
   TileRows rows;

@@ -34,7 +34,7 @@ struct PoolWorld {
 
 }  // namespace
 
-TEST_CASE("a new pool allocates its blocks from 1 on, and never the null block", "[P14]") {
+TEST_CASE("a new pool allocates its blocks from 1 on, and never the null block", "[block_pool]") {
   PoolWorld world(5);
   CHECK(world.pool.num_usable() == 5);
   CHECK(world.free_list() == Ids{1, 2, 3, 4, 5});
@@ -42,7 +42,7 @@ TEST_CASE("a new pool allocates its blocks from 1 on, and never the null block",
   CHECK(world.pool.num_free() == 0);
 }
 
-TEST_CASE("a block leaves the middle of the free list and returns at its tail", "[P14]") {
+TEST_CASE("a block leaves the middle of the free list and returns at its tail", "[block_pool]") {
   PoolWorld world(5);
   CHECK(world.take(1) == Ids{1});
   world.touch(3);
@@ -53,7 +53,7 @@ TEST_CASE("a block leaves the middle of the free list and returns at its tail", 
   CHECK(world.free_list().empty());
 }
 
-TEST_CASE("blocks are allocated in the order in which they were released", "[P14]") {
+TEST_CASE("blocks are allocated in the order in which they were released", "[block_pool]") {
   PoolWorld world(6);
   world.take(6);
   world.release({2, 4, 6, 5, 1, 3});
@@ -62,7 +62,7 @@ TEST_CASE("blocks are allocated in the order in which they were released", "[P14
   CHECK(world.take(3) == Ids{5, 1, 3});
 }
 
-TEST_CASE("each release appends to the free list", "[P14]") {
+TEST_CASE("each release appends to the free list", "[block_pool]") {
   PoolWorld world(6);
   world.take(6);
   world.release({1});

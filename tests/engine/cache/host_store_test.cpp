@@ -166,7 +166,7 @@ TEST_CASE("under vLLM 0.26 what a turn stored last leaves behind the start of it
   CHECK(store.order() == Ids{6, 5, 7, 8, 4, 3, 2, 1});
 }
 
-TEST_CASE("content is found once its copy has arrived, not before", "[M1]") {
+TEST_CASE("content is found once its copy has arrived, not before", "[host_store]") {
   Slots slots;
   CHECK(slots.begin_store({1, 2}) == Ids{0, 1});
   CHECK_FALSE((slots.has(1) || slots.has(2)));
@@ -176,7 +176,7 @@ TEST_CASE("content is found once its copy has arrived, not before", "[M1]") {
 }
 
 TEST_CASE("a store takes empty slots first, then the oldest content's, and leaves its own",
-          "[M2]") {
+          "[host_store]") {
   Slots slots;
   slots.store({1, 2});
   CHECK(slots.begin_store({2, 3, 4, 5}) == Ids{2, 3, 0});
@@ -184,7 +184,7 @@ TEST_CASE("a store takes empty slots first, then the oldest content's, and leave
   CHECK(slots.has(2));
 }
 
-TEST_CASE("content that is being copied is never evicted", "[M3]") {
+TEST_CASE("content that is being copied is never evicted", "[host_store]") {
   Slots slots;
   slots.store({1, 2});
   slots.begin_store({3, 4, 5});
@@ -193,7 +193,7 @@ TEST_CASE("content that is being copied is never evicted", "[M3]") {
   CHECK((slots.has(3) && slots.has(4) && slots.has(5)));
 }
 
-TEST_CASE("content that is being loaded stays", "[M4]") {
+TEST_CASE("content that is being loaded stays", "[host_store]") {
   Slots slots;
   slots.store({2, 3, 4, 5});
   slots.begin_load(2);
@@ -207,7 +207,7 @@ TEST_CASE("content that is being loaded stays", "[M4]") {
   CHECK_FALSE(slots.has(2));
 }
 
-TEST_CASE("what was used last is evicted last", "[M5]") {
+TEST_CASE("what was used last is evicted last", "[host_store]") {
   Slots slots;
   slots.store({5, 6, 7, 8});
   for (const int name : {5, 6, 7}) slots.touch(name);
@@ -216,7 +216,7 @@ TEST_CASE("what was used last is evicted last", "[M5]") {
   CHECK((slots.has(5) && slots.has(6) && slots.has(7) && slots.has(9)));
 }
 
-TEST_CASE("a store that fails leaves nothing, and takes nothing more", "[M6]") {
+TEST_CASE("a store that fails leaves nothing, and takes nothing more", "[host_store]") {
   Slots slots;
   slots.store({6, 7, 8, 5});
   slots.begin_store({9});

@@ -6,7 +6,7 @@
 
 using namespace support;
 
-TEST_CASE("a shared prefix is hit and freed blocks line up tail first", "[P1]") {
+TEST_CASE("a shared prefix is hit and freed blocks line up tail first", "[kv_cache]") {
   KvWorld world(11);
   const Tokens common = tokens(48);
   auto& r0 = world.sequence(common + tokens(7, 1));
@@ -40,7 +40,7 @@ TEST_CASE("a shared prefix is hit and freed blocks line up tail first", "[P1]") 
   CHECK(world.kv.num_free() == 0);
 }
 
-TEST_CASE("the least recently freed sequence is evicted first and its prefix last", "[P2]") {
+TEST_CASE("the least recently freed sequence is evicted first and its prefix last", "[kv_cache]") {
   KvWorld world(11);
   auto& r0 = world.admitted(tokens(87));
   auto& r1 = world.admitted(tokens(48, 1));
@@ -79,7 +79,7 @@ TEST_CASE("with partial blocks first no content is evicted while a block without
   CHECK(evicted_with(true) == 0);
 }
 
-TEST_CASE("a request never evicts its own hits", "[P3]") {
+TEST_CASE("a request never evicts its own hits", "[kv_cache]") {
   KvWorld world(3);
   auto& r0 = world.admitted(tokens(16));
   auto& r1 = world.admitted(tokens(16, 1));
@@ -92,7 +92,7 @@ TEST_CASE("a request never evicts its own hits", "[P3]") {
   CHECK(table(r2) == Ids{1, 2});
 }
 
-TEST_CASE("an allocation that fails changes nothing", "[P4]") {
+TEST_CASE("an allocation that fails changes nothing", "[kv_cache]") {
   KvWorld world(11);
   world.admitted(tokens(48));
   auto& r1 = world.admitted(tokens(96));
@@ -122,7 +122,7 @@ TEST_CASE("a refused admission says how many blocks are missing", "[kv_cache]") 
   CHECK(whole.missing_blocks == 3);
 }
 
-TEST_CASE("a sequence that is fully cached computes its last block again", "[P5]") {
+TEST_CASE("a sequence that is fully cached computes its last block again", "[kv_cache]") {
   KvWorld world(11);
   auto& r0 = world.admitted(tokens(48));
   world.free(r0);
@@ -136,7 +136,7 @@ TEST_CASE("a sequence that is fully cached computes its last block again", "[P5]
   CHECK(world.hits(longer) == Ids{1, 2, 3});  // the older of the two
 }
 
-TEST_CASE("a cached block that is allocated again loses its content", "[P7]") {
+TEST_CASE("a cached block that is allocated again loses its content", "[kv_cache]") {
   KvWorld world(2);
   auto& r0 = world.admitted(tokens(16));
   CHECK(world.hashed(1));
@@ -150,7 +150,7 @@ TEST_CASE("a cached block that is allocated again loses its content", "[P7]") {
   CHECK(world.kv.evictions()[0].block == KvWorld::block(1));
 }
 
-TEST_CASE("decoding takes a block only when the last one is full", "[P8]") {
+TEST_CASE("decoding takes a block only when the last one is full", "[kv_cache]") {
   KvWorld world(11);
   auto& r0 = world.admitted(tokens(55));
   CHECK(table(r0) == Ids{1, 2, 3, 4});
@@ -172,7 +172,7 @@ TEST_CASE("growth that does not fit changes nothing", "[kv_cache]") {
   CHECK(world.refs(1, 2) == Ids{1, 1});
 }
 
-TEST_CASE("without prefix caching nothing is hit and the pool alone decides", "[P9]") {
+TEST_CASE("without prefix caching nothing is hit and the pool alone decides", "[kv_cache]") {
   KvWorld world(5, 4, false);
   auto& r1 = world.sequence(tokens(10));
   REQUIRE(world.admit(r1, 10));
@@ -187,7 +187,7 @@ TEST_CASE("without prefix caching nothing is hit and the pool alone decides", "[
   CHECK(world.kv.prefix_cache().num_blocks() == 0);
 }
 
-TEST_CASE("requests of different salt share nothing", "[P10]") {
+TEST_CASE("requests of different salt share nothing", "[kv_cache]") {
   KvWorld world(20);
   const Tokens prompt = tokens(59);
   auto& r0 = world.sequence(prompt, 5);
@@ -197,7 +197,7 @@ TEST_CASE("requests of different salt share nothing", "[P10]") {
   CHECK(world.hits(world.sequence(prompt)).empty());
 }
 
-TEST_CASE("a salt enters at the root of the chain alone", "[P10]") {
+TEST_CASE("a salt enters at the root of the chain alone", "[kv_cache]") {
   const Tokens prompt = tokens(48);
   const auto hashes = engine::hash_blocks(prompt, 16, 5);
   const auto first = engine::chain_hash(engine::root_hash(5), {prompt.data(), 16});
@@ -206,7 +206,7 @@ TEST_CASE("a salt enters at the root of the chain alone", "[P10]") {
   CHECK_FALSE(hashes[1] == engine::hash_blocks(prompt, 16, 6)[1]);
 }
 
-TEST_CASE("a sequence that does not fit as a whole is not begun", "[P15]") {
+TEST_CASE("a sequence that does not fit as a whole is not begun", "[kv_cache]") {
   KvWorld world(5);
   auto& r = world.sequence(tokens(256));
   CHECK_FALSE(world.admit(r, 16, 256));
@@ -215,7 +215,7 @@ TEST_CASE("a sequence that does not fit as a whole is not begun", "[P15]") {
   CHECK(table(r) == Ids{1});
 }
 
-TEST_CASE("a freed hit counts as a block that an admission needs", "[P15]") {
+TEST_CASE("a freed hit counts as a block that an admission needs", "[kv_cache]") {
   KvWorld world(4, 4);
   auto& r0 = world.admitted(tokens(8));
   world.free(r0);

@@ -123,7 +123,8 @@ TEST_CASE("equal contents have equal numbers in random sequences that grow", "[p
   CHECK(different.size() == numbers.size());
 }
 
-TEST_CASE("of several blocks with one content the one registered first is found", "[P12]") {
+TEST_CASE("of several blocks with one content the one registered first is found",
+          "[prefix_cache]") {
   Sequences world;
   const auto [key, other] = std::pair(world.number({1})[0], world.number({2})[0]);
   world.cache.insert(key, kOne);
@@ -134,7 +135,7 @@ TEST_CASE("of several blocks with one content the one registered first is found"
   CHECK(support::num_contents(world.cache) == 2);
 }
 
-TEST_CASE("a content is gone with the last block that holds it", "[P12]") {
+TEST_CASE("a content is gone with the last block that holds it", "[prefix_cache]") {
   Sequences world;
   const ContentId key = world.number({1})[0];
   world.cache.insert(key, kOne);
@@ -147,7 +148,7 @@ TEST_CASE("a content is gone with the last block that holds it", "[P12]") {
   CHECK(support::num_contents(world.cache) == 0);
 }
 
-TEST_CASE("a duplicate can be erased before the original", "[P12]") {
+TEST_CASE("a duplicate can be erased before the original", "[prefix_cache]") {
   Sequences world;
   const ContentId key = world.number({1})[0];
   world.cache.insert(key, kOne);

@@ -219,7 +219,7 @@ TEST_CASE("a turn that comes before its load has begun asks for it", "[prefetch]
   CHECK(world.blocks_of(KvEventKind::prefetch, KvReason::deadline) == 0);
 }
 
-TEST_CASE("a turn that comes before its KV waits for the rest of the same load", "[prefetch][M7]") {
+TEST_CASE("a turn that comes before its KV waits for the rest of the same load", "[prefetch]") {
   PrefetchWorld world;
   world.timetable.returns[JobId{0}] = 200ms;
   give_up(world);

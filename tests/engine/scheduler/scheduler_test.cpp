@@ -40,7 +40,7 @@ struct World : SchedulerWorld {
 
 }  // namespace
 
-TEST_CASE("requests that fit are admitted together in the order of arrival", "[S1]") {
+TEST_CASE("requests that fit are admitted together in the order of arrival", "[scheduler]") {
   World world({});
   for (char name = 'a'; name <= 'j'; ++name) world.add({name}, 10);
   CHECK(world.schedule() == "a:10 b:10 c:10 d:10 e:10 f:10 g:10 h:10 i:10 j:10");
@@ -50,7 +50,7 @@ TEST_CASE("requests that fit are admitted together in the order of arrival", "[S
   CHECK(world.plan().stop == StopReason::none);
 }
 
-TEST_CASE("long prefills advance in chunks of the threshold", "[S2]") {
+TEST_CASE("long prefills advance in chunks of the threshold", "[scheduler]") {
   World world({.budget = 1024, .threshold = 400});
   for (const auto* name : {"a", "b", "c"}) world.add(name, 800);
   CHECK(world.step() == "a:400 b:400 c:224");
@@ -58,14 +58,14 @@ TEST_CASE("long prefills advance in chunks of the threshold", "[S2]") {
   CHECK(world.step() == "a:1 b:1 c:352");
 }
 
-TEST_CASE("a prompt is split at the budget when chunked prefill is on", "[S3]") {
+TEST_CASE("a prompt is split at the budget when chunked prefill is on", "[scheduler]") {
   World world({.budget = 1024, .seqs = 3});
   for (const auto& [name, size] : {std::pair{"a", 800}, {"b", 800}, {"c", 10}, {"d", 10}})
     world.add(name, size);
   CHECK(world.step() == "a:800 b:224");
 }
 
-TEST_CASE("without chunked prefill a prompt over the budget holds up shorter ones", "[S3]") {
+TEST_CASE("without chunked prefill a prompt over the budget holds up shorter ones", "[scheduler]") {
   World world({.budget = 1024, .seqs = 3, .chunked = false});
   for (const auto& [name, size] : {std::pair{"a", 800}, {"b", 800}, {"c", 10}, {"d", 10}})
     world.add(name, size);
@@ -74,7 +74,7 @@ TEST_CASE("without chunked prefill a prompt over the budget holds up shorter one
   CHECK(world.step() == "a:1 b:800 c:10");
 }
 
-TEST_CASE("a victim that was scheduled in the step releases its tokens and blocks", "[S5]") {
+TEST_CASE("a victim that was scheduled in the step releases its tokens and blocks", "[scheduler]") {
   World world({.blocks = 6, .order = "priority"});
   world.add("lo", 32, 100, 5);
   CHECK(world.step() == "lo:32");
@@ -89,7 +89,8 @@ TEST_CASE("a victim that was scheduled in the step releases its tokens and block
   CHECK(world["lo"].num_preemptions == 1);
 }
 
-TEST_CASE("a preempted request resumes with its outputs when blocks are free again", "[S6]") {
+TEST_CASE("a preempted request resumes with its outputs when blocks are free again",
+          "[scheduler]") {
   World world({.blocks = 5, .seqs = 2, .order = "priority"});
   world.add("low", 30, 100, 1);
   world.step();
@@ -105,7 +106,8 @@ TEST_CASE("a preempted request resumes with its outputs when blocks are free aga
   CHECK(world.plan().scheduled[0].computed_before == 16);
 }
 
-TEST_CASE("an urgent arrival is admitted beside running requests when there is room", "[S7]") {
+TEST_CASE("an urgent arrival is admitted beside running requests when there is room",
+          "[scheduler]") {
   World world({.order = "priority"});
   world.add("a", 10, 100, 5);
   world.add("b", 10, 100, 5);
@@ -115,7 +117,7 @@ TEST_CASE("an urgent arrival is admitted beside running requests when there is r
   CHECK(world.preempted() == "");
 }
 
-TEST_CASE("no request is preempted to admit an urgent arrival", "[S7]") {
+TEST_CASE("no request is preempted to admit an urgent arrival", "[scheduler]") {
   World world({.blocks = 5, .order = "priority"});
   world.add("a", 20, 100, 5);
   world.add("b", 20, 100, 5);
@@ -127,7 +129,7 @@ TEST_CASE("no request is preempted to admit an urgent arrival", "[S7]") {
   CHECK(world.preempted() == "");
 }
 
-TEST_CASE("the smallest priority value is served first", "[S8]") {
+TEST_CASE("the smallest priority value is served first", "[scheduler]") {
   World world({.seqs = 1, .order = "priority"});
   world.add("0", 10, 10, 3);
   world.add("1", 10, 10, 2);
@@ -136,7 +138,7 @@ TEST_CASE("the smallest priority value is served first", "[S8]") {
   CHECK(world.waiting() == "1 0");
 }
 
-TEST_CASE("among equal priorities the earliest arrival is served first", "[S8]") {
+TEST_CASE("among equal priorities the earliest arrival is served first", "[scheduler]") {
   World world({.seqs = 1, .order = "priority"});
   for (const auto& [name, arrival] : {std::pair{"0", 3.0}, {"1", 1.0}, {"2", 2.0}})
     world.add(name, {.prompt = tokens(10), .outputs = tokens(5), .arrival_s = arrival});
@@ -144,7 +146,7 @@ TEST_CASE("among equal priorities the earliest arrival is served first", "[S8]")
   CHECK(world.waiting() == "2 0");
 }
 
-TEST_CASE("what the budget leaves out waits", "[S12]") {
+TEST_CASE("what the budget leaves out waits", "[scheduler]") {
   World world({.budget = 100});
   for (const auto* name : {"a", "b", "c"}) world.add(name, 50);
   world.step();
@@ -152,7 +154,7 @@ TEST_CASE("what the budget leaves out waits", "[S12]") {
   CHECK(world.waiting() == "c");
 }
 
-TEST_CASE("the next turn of a job computes its new tokens and one partial block", "[S14]") {
+TEST_CASE("the next turn of a job computes its new tokens and one partial block", "[scheduler]") {
   World world({});
   for (int i = 0; i < 3; ++i)
     world.add("t" + std::to_string(i),
@@ -165,7 +167,7 @@ TEST_CASE("the next turn of a job computes its new tokens and one partial block"
   for (const auto& share : world.plan().scheduled) CHECK(share.computed_before == 288);
 }
 
-TEST_CASE("admission ends exactly where the budget does", "[S16]") {
+TEST_CASE("admission ends exactly where the budget does", "[scheduler]") {
   World world({.budget = 100});
   for (const auto* name : {"a", "b", "c"}) world.add(name, 50);
   CHECK(world.step() == "a:50 b:50");

@@ -21,7 +21,7 @@ struct Generation {
 
 }  // namespace
 
-TEST_CASE("max_tokens caps the length", "[S9]") {
+TEST_CASE("max_tokens caps the length", "[stop_rule]") {
   Generation g;
   g.request.spec.max_tokens = 2;
   CHECK_FALSE(g.append(10));

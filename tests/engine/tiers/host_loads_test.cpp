@@ -44,7 +44,7 @@ struct LoadWorld : MockTier, SchedulerWorld {
 
 }  // namespace
 
-TEST_CASE("a blocking tier loads KV within the step that admits the request", "[C1]") {
+TEST_CASE("a blocking tier loads KV within the step that admits the request", "[host_loads]") {
   LoadWorld world({.match = 32, .blocking = true});
   world.add("a", 64, 3);
   world.add("b", 64, 3);
@@ -59,7 +59,7 @@ TEST_CASE("a blocking tier loads KV within the step that admits the request", "[
   CHECK((world["c"].prefix_hit_tokens == 64 && world["c"].host_hit_tokens == 32));
 }
 
-TEST_CASE("a loading request waits outside the queue, and returns with its KV", "[C2]") {
+TEST_CASE("a loading request waits outside the queue, and returns with its KV", "[host_loads]") {
   LoadWorld world({.match = 32});
   world.add("a", 64, 3);
   world.add("b", 64, 3);
@@ -73,7 +73,7 @@ TEST_CASE("a loading request waits outside the queue, and returns with its KV", 
   CHECK(world["a"].host_hit_tokens == 32);
 }
 
-TEST_CASE("a request does not begin to load until its sequence has room", "[C3]") {
+TEST_CASE("a request does not begin to load until its sequence has room", "[host_loads]") {
   LoadWorld world({.match = 8, .blocking = true, .block_size = 4, .blocks = 10});
   world.add("a", 24, 3);
   world.add("b", 24, 3);
@@ -84,7 +84,8 @@ TEST_CASE("a request does not begin to load until its sequence has room", "[C3]"
   CHECK(world.step() == "b:16");
 }
 
-TEST_CASE("a preempted request resumes with what the GPU kept and what the tier has", "[C4]") {
+TEST_CASE("a preempted request resumes with what the GPU kept and what the tier has",
+          "[host_loads]") {
   LoadWorld world({.match = 2, .blocking = true, .block_size = 2, .blocks = 7});
   world.add("0", 5, 4);
   world.add("1", 5, 4);
@@ -102,7 +103,7 @@ TEST_CASE("a preempted request resumes with what the GPU kept and what the tier 
   CHECK(world.plan().scheduled[0].kind == SchedKind::resumed);
 }
 
-TEST_CASE("the last token of a fully loaded prompt is recomputed", "[C5]") {
+TEST_CASE("the last token of a fully loaded prompt is recomputed", "[host_loads]") {
   LoadWorld world({.match = 40});
   world.add("a", 40, 3);
   world.step();
@@ -116,7 +117,7 @@ TEST_CASE("the last token of a fully loaded prompt is recomputed", "[C5]") {
   CHECK(world["a"].host_hit_tokens == 39);  // what is computed was not found
 }
 
-TEST_CASE("a loaded prompt of whole blocks takes no further block", "[C6]") {
+TEST_CASE("a loaded prompt of whole blocks takes no further block", "[host_loads]") {
   LoadWorld world({.match = 32});
   world.add("a", 32, 3);
   world.step();
@@ -126,7 +127,7 @@ TEST_CASE("a loaded prompt of whole blocks takes no further block", "[C6]") {
   CHECK(world.table("a").size() == 2);
 }
 
-TEST_CASE("no request hits a block that is still being loaded", "[C7]") {
+TEST_CASE("no request hits a block that is still being loaded", "[host_loads]") {
   LoadWorld world({.match = 32});
   const Tokens prompt = tokens(48);
   world.add("remote", {.prompt = prompt, .outputs = tokens(2, 1)});
@@ -142,7 +143,7 @@ TEST_CASE("no request hits a block that is still being loaded", "[C7]") {
   world.apply();
 }
 
-TEST_CASE("a loaded request is a victim like any other once it runs", "[C8]") {
+TEST_CASE("a loaded request is a victim like any other once it runs", "[host_loads]") {
   LoadWorld world({.match = 32, .blocks = 6});
   auto& normal = world.add("normal", 32, 4);
   world.unknown.insert(normal.id);
@@ -161,7 +162,8 @@ TEST_CASE("a loaded request is a victim like any other once it runs", "[C8]") {
   CHECK(world.plan().scheduled[0].computed_before == 32);
 }
 
-TEST_CASE("blocks of a request that was aborted while it loads stay with the copy", "[C9]") {
+TEST_CASE("blocks of a request that was aborted while it loads stay with the copy",
+          "[host_loads]") {
   LoadWorld world({.match = 32});
   world.add("a", 64, 3);
   world.step();
@@ -173,7 +175,7 @@ TEST_CASE("blocks of a request that was aborted while it loads stay with the cop
   CHECK(world.kv.num_free() == world.kv.num_usable());
 }
 
-TEST_CASE("a request that was aborted after its load leaves nothing behind", "[C9]") {
+TEST_CASE("a request that was aborted after its load leaves nothing behind", "[host_loads]") {
   LoadWorld world({.match = 32});
   world.add("a", 64, 3);
   world.step();
@@ -184,7 +186,7 @@ TEST_CASE("a request that was aborted after its load leaves nothing behind", "[C
   CHECK(world.kv.num_free() == world.kv.num_usable());
 }
 
-TEST_CASE("a request with a failed load continues behind the last intact block", "[C11]") {
+TEST_CASE("a request with a failed load continues behind the last intact block", "[host_loads]") {
   LoadWorld world({.match = 99 * 16});
   for (const char* name : {"1", "2", "3"}) world.add(name, 100 * 16, 3);
   world.step();
@@ -197,7 +199,7 @@ TEST_CASE("a request with a failed load continues behind the last intact block",
   world.run_until_idle();
 }
 
-TEST_CASE("a request whose whole load failed starts over", "[C11]") {
+TEST_CASE("a request whose whole load failed starts over", "[host_loads]") {
   LoadWorld world({.match = 32});
   world.add("a", 64, 3);
   world.step();
@@ -210,7 +212,8 @@ TEST_CASE("a request whose whole load failed starts over", "[C11]") {
   CHECK(world.step() == "a:32");
 }
 
-TEST_CASE("a failed load of a blocking tier removes only its request from the step", "[C12]") {
+TEST_CASE("a failed load of a blocking tier removes only its request from the step",
+          "[host_loads]") {
   LoadWorld world({.match = 99 * 16, .blocking = true});
   for (const char* name : {"1", "2", "3"}) world.add(name, 100 * 16, 1);
   world.fails_at[world["2"].id] = 50;
@@ -223,7 +226,7 @@ TEST_CASE("a failed load of a blocking tier removes only its request from the st
   CHECK(world.finished() == "2");
 }
 
-TEST_CASE("a request that shares blocks that failed to load leaves the step, too", "[C12]") {
+TEST_CASE("a request that shares blocks that failed to load leaves the step, too", "[host_loads]") {
   LoadWorld world({.match = 64, .blocking = true});
   const Tokens prompt = tokens(96);
   world.add("a", {.prompt = prompt, .outputs = tokens(1, 1)});

@@ -45,7 +45,7 @@ struct SwapWorld : SchedulerWorld {
 
 }  // namespace
 
-TEST_CASE("a new prompt is computed alone while running requests wait", "[V1]") {
+TEST_CASE("a new prompt is computed alone while running requests wait", "[swap]") {
   SwapWorld world({.blocks = 40, .budget = 30, .seqs = 2});
   world.add("a", 1);
   CHECK(world.step() == "a:1");
@@ -54,7 +54,7 @@ TEST_CASE("a new prompt is computed alone while running requests wait", "[V1]") 
   CHECK(world.step() == "a:1 b:1");
 }
 
-TEST_CASE("a preempted request computes its prompt and output again", "[V2]") {
+TEST_CASE("a preempted request computes its prompt and output again", "[swap]") {
   SwapWorld world({.blocks = 3});
   world.add("a", 4);
   world.add("b", 4);
@@ -65,7 +65,7 @@ TEST_CASE("a preempted request computes its prompt and output again", "[V2]") {
   CHECK(world.step() == "b:5");
 }
 
-TEST_CASE("no more prompts are begun than requests may run", "[V3]") {
+TEST_CASE("no more prompts are begun than requests may run", "[swap]") {
   SwapWorld world({.blocks = 40, .seqs = 2});
   world.add("a", 4);
   world.step();
@@ -75,7 +75,7 @@ TEST_CASE("no more prompts are begun than requests may run", "[V3]") {
   CHECK(world.waiting() == "c");
 }
 
-TEST_CASE("a request that cannot grow is preempted after all behind it", "[V4]") {
+TEST_CASE("a request that cannot grow is preempted after all behind it", "[swap]") {
   SwapWorld world({.blocks = 4});
   world.add("0", 2);
   world.add("1", 4);
@@ -89,7 +89,7 @@ TEST_CASE("a request that cannot grow is preempted after all behind it", "[V4]")
   world.kv.end_copy(kept);
 }
 
-TEST_CASE("a swapped-out request resumes before any new one is admitted", "[V5]") {
+TEST_CASE("a swapped-out request resumes before any new one is admitted", "[swap]") {
   SwapWorld world({.blocks = 8, .swap_blocks = 8});
   for (const char* name : {"a", "b", "c"}) world.add(name, 8, 3);
   CHECK(world.step() == "a:8 b:8 c:8");
@@ -110,7 +110,7 @@ TEST_CASE("a swapped-out request resumes before any new one is admitted", "[V5]"
   CHECK(world["c"].recomputed_tokens == 0);
 }
 
-TEST_CASE("a request that does not fit yet stays swapped out", "[V6]") {
+TEST_CASE("a request that does not fit yet stays swapped out", "[swap]") {
   SwapWorld world({.blocks = 5, .swap_blocks = 8});
   world.add("a", 8, 6);
   world.add("b", 8, 3);
