@@ -171,7 +171,7 @@ def one_process_alone():
 def killed_worker():
     archives.need_h5py()
     # Enough cells that other cells still run at the second kill.
-    with Folder(sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=6, jobs=800)) as folder:
+    with Folder(sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=6, jobs=2400)) as folder:
         for _ in range(2):
             mark = kill_worker(folder, signal.SIGKILL, ranks=3)
             expect("died=" not in mark, f"a mark blames a cell: {mark}")

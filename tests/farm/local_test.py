@@ -98,7 +98,7 @@ def crash_then_stop():
 @case("processes that somebody else kills while other cells run count against no cell, and the run goes on")
 def killed_by_others():
     archives.need_h5py()
-    with Folder(sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=6, jobs=800)) as folder:
+    with Folder(sweep(gpus=("a100-40gb",), policies=("fcfs",), jps=(10,), repeats=6, jobs=2400)) as folder:
         run = folder.start_run("--archive", "a.h5", workers=3)
         run.until(lambda: len(folder.marks()) == 3, "three cells run")
         os.kill(children(run)[0], signal.SIGKILL)
