@@ -52,6 +52,12 @@ struct Table {
   }
 };
 
+/// Contexts may fill the pool, and no first turn is held back for longer than 20 s.
+const policies::AdmissionConfig kBounded = {
+    .rule = "working_set",
+    .pool_tokens = 1000,
+    .parameters = {{"pool_share", 1.0}, {"first_wait_s", 20.0}}};
+
 }  // namespace
 
 TEST_CASE("thunder pauses the smallest program in its tool until contexts fit, and then waits",
@@ -76,9 +82,7 @@ TEST_CASE("thunder pauses the smallest program in its tool until contexts fit, a
 
 TEST_CASE("a first turn that has waited long enough is served whatever the room, and only that one",
           "[admission]") {
-  Table table({.rule = "working_set",
-               .pool_tokens = 1000,
-               .parameters = {{"pool_share", 1.0}, {"first_wait_s", 20.0}}});
+  Table table(kBounded);
   table.add(Phase::running, 900);
   Program& first = table.add(Phase::held, 300, 1);
   Program& later = table.add(Phase::held, 300, 3);
@@ -95,9 +99,7 @@ TEST_CASE("a first turn that has waited long enough is served whatever the room,
 
 TEST_CASE("a first turn that has waited long enough is served while another turn goes on",
           "[admission]") {
-  Table table({.rule = "working_set",
-               .pool_tokens = 1000,
-               .parameters = {{"pool_share", 1.0}, {"first_wait_s", 20.0}}});
+  Table table(kBounded);
   table.add(Phase::running, 900);
   Program& first = table.add(Phase::held, 300, 1);
   first.since = kNow - std::chrono::seconds{19};
@@ -128,9 +130,7 @@ TEST_CASE("a hint counts without the prefix that another program has counted", "
 
 TEST_CASE("a first turn that has waited long enough is no guest where there is room for it",
           "[admission]") {
-  Table table({.rule = "working_set",
-               .pool_tokens = 1000,
-               .parameters = {{"pool_share", 1.0}, {"first_wait_s", 20.0}}});
+  Table table(kBounded);
   for (int i = 0; i < 2; ++i) table.add(Phase::held, 300, 1);
   for (Program& each : table.programs) each.since = kNow - std::chrono::seconds{20};
   table.change();
