@@ -18,11 +18,13 @@ struct PredictedCell {
   const ConfiguredCell* simulated;
 };
 
-/// Whether both cells replay the same jobs: an archive may hold several traces.
-bool same_workload(const ConfiguredCell& a, const ConfiguredCell& b) {
+/// Whether both cells replay the same jobs (an archive may hold several traces) under a policy
+/// with the same values.
+bool same_work(const ConfiguredCell& a, const ConfiguredCell& b) {
   return std::ranges::none_of(
-      config_differences(a.config, b.config),
-      [](const ConfigDifference& difference) { return difference.key.starts_with("workload."); });
+      config_differences(a.config, b.config), [](const ConfigDifference& difference) {
+        return difference.key.starts_with("workload.") || difference.key == kServerPolicyValues;
+      });
 }
 
 /// Whether the simulated cell has the same workload and the same values on all axes of the measured
@@ -37,7 +39,7 @@ bool same_question(const ConfiguredCell& measured, const ConfiguredCell& simulat
       return sweep::same_value(*profile, axis.second);
     return simulated.value(axis.first) == measured.value(axis.first);
   };
-  return measured.record->seed == simulated.record->seed && same_workload(measured, simulated) &&
+  return measured.record->seed == simulated.record->seed && same_work(measured, simulated) &&
          measured.value("engine.emulate") == simulated.value("engine.emulate") &&
          std::all_of(axes.begin(), axes.end(), agrees);
 }
@@ -67,7 +69,7 @@ double spread_of(const ConfiguredCell& cell, const std::vector<PredictedCell>& c
   int fellows = 0;
   for (const PredictedCell& each : cells) {
     const double value = each.measured->figure(figure);
-    if (each.measured->record->axes != cell.record->axes || !same_workload(*each.measured, cell) ||
+    if (each.measured->record->axes != cell.record->axes || !same_work(*each.measured, cell) ||
         !std::isfinite(value))
       continue;
     least = std::min(least, value);
@@ -117,8 +119,9 @@ void print_predictions(const std::vector<ConfiguredCell>& measured,
                    predicted = said ? said->figure(figure) : std::nan("");
       const bool is_first = figure == figures.front();
       if (!is_first && (!std::isfinite(is) || !std::isfinite(predicted))) continue;
-      grid.rows.push_back({real->record->label, figure, four_digits(is),
-                           said ? four_digits(predicted) : "not modelled",
+      const auto values = real->value(kServerPolicyValues);
+      grid.rows.push_back({real->record->label + (values ? ' ' + shown(values) : ""), figure,
+                           four_digits(is), said ? four_digits(predicted) : "not modelled",
                            difference_text(figure, predicted - is, is),
                            difference_text(figure, spread_of(*real, cells, figure), is)});
     }

@@ -7,6 +7,9 @@
 
 namespace analysis {
 
+/// Where a cell of a server keeps "KEY=VALUE KEY=VALUE", values of the policy inside it.
+constexpr const char* kServerPolicyValues = "server.env.KVSWEEP_POLICY_SET";
+
 /// Prints, for every measured cell and the simulated cell with the same axes, both figures and the
 /// error of the simulated one, and the mean errors of other figures. Throws std::invalid_argument
 /// when no cell has the figure.

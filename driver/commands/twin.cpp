@@ -2,6 +2,7 @@
 #include <array>
 #include <deque>
 #include <iostream>
+#include <sstream>
 
 #include "analysis/compare/prediction.hpp"
 #include "analysis/digest/fits.hpp"
@@ -48,9 +49,15 @@ void join_hits(std::vector<sweep::Figure>& figures) {
 /// of a server with the policy and the constants that stand for it.
 std::vector<std::string> as_simulated(const ConfiguredCell& cell, const sweep::SweepSpec& spec) {
   if (cell.record->backend != "server") return {"sim.cost_model=measured"};
-  return {"policy=" + stand_in(cell, spec), "sim.cost_model=measured",
-          "sim.server=" + name_of_constants(cell),
-          std::string("engine.async_scheduling=") + (is_async(cell) ? "true" : "false")};
+  std::vector<std::string> set = {
+      "policy=" + stand_in(cell, spec), "sim.cost_model=measured",
+      "sim.server=" + name_of_constants(cell),
+      std::string("engine.async_scheduling=") + (is_async(cell) ? "true" : "false")};
+  if (const auto values = cell.value(analysis::kServerPolicyValues)) {
+    std::istringstream words(shown(values));
+    for (std::string word; words >> word;) set.push_back("policy." + word);
+  }
+  return set;
 }
 
 /// The constants of steps of servers that were fitted to cells, asynchronous and not.

@@ -104,7 +104,7 @@ def claimed():
     with Folder(SIMULATED) as folder:
         told = folder.start("claims", kept("vllm-policies-h200.h5"), "--set", "vllm").wait()
         expect_equal(told.code, 0, f"exit code, {told}")
-        expect_in("2 reproduced (claims", told.out, "the verdict")
+        expect_in("4 reproduced (claims", told.out, "the verdict")
 
 
 @case("a server that has other sizes than server.match asks for is not measured")
