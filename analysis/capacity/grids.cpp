@@ -68,13 +68,16 @@ struct Columns {
 
 using CapacityColumns = Columns<Capacity>;
 
-/// The mean of what the cells at the seeds' capacities say; NaN before they are known.
+/// The mean of what the cells at the seeds' capacities say; NaN before they are known, and where a
+/// seed serves no load.
 double mean_over(const Capacity& capacity, auto number_of) {
   if (!capacity.search.is_over()) return sweep::kNotObserved;
   std::vector<double> values;
-  for (std::size_t seed = 0; seed < capacity.search.seeds.size(); ++seed)
-    if (const auto load = capacity.search.seeds[seed].most())
-      values.push_back(number_of(capacity.place->cells.at({*load, static_cast<int>(seed)})));
+  for (std::size_t seed = 0; seed < capacity.search.seeds.size(); ++seed) {
+    const auto load = capacity.search.seeds[seed].most();
+    if (!load) return sweep::kNotObserved;
+    values.push_back(number_of(capacity.place->cells.at({*load, static_cast<int>(seed)})));
+  }
   return mean(observed(values));
 }
 
@@ -93,7 +96,12 @@ std::string unit_in_name(const CapacityRules& rules) {
   return rules.load == "jps" ? "jobs_per_s" : rules.unit();
 }
 
-/// The capacity of the policy over that of fcfs at the same place; NaN without it.
+bool is_least(const CapacityRules& rules, const Capacity& at) {
+  return at.has_answer() && at.search.is_cut_off(rules.search);
+}
+
+/// The capacity of the policy over that of fcfs at the same place; NaN without it. No interval
+/// where the capacity is at least so much.
 Ratio over_fcfs(const CapacityRules& rules, const Capacity& capacity,
                 const std::vector<Capacity>& all) {
   const auto others = [&](const Capacity& each) {
@@ -104,10 +112,12 @@ Ratio over_fcfs(const CapacityRules& rules, const Capacity& capacity,
   };
   for (const Capacity& base : all)
     if (base.slo == capacity.slo && base.place->policy == "fcfs" && &base != &capacity &&
-        others(base) == others(capacity) && base.verdict(rules).empty() &&
-        capacity.verdict(rules).empty())
-      return ratio_of(capacity.search.capacities(rules.search),
-                      base.search.capacities(rules.search));
+        others(base) == others(capacity) && base.verdict(rules).empty()) {
+      Ratio ratio =
+          ratio_of(capacity.search.capacities(rules.search), base.search.capacities(rules.search));
+      if (is_least(rules, capacity)) ratio.interval = Estimate{}.interval;
+      if (is_least(rules, capacity) || capacity.verdict(rules).empty()) return ratio;
+    }
   return {};
 }
 
@@ -117,10 +127,6 @@ std::string next_step(const Capacity& capacity) {
   return capacity.binds->with_unit(four_digits(capacity.value)) + " at " +
          four_digits(capacity.next) + " (" + std::to_string(capacity.misses) + " of " +
          std::to_string(capacity.search.seeds.size()) + ")";
-}
-
-bool is_least(const CapacityRules& rules, const Capacity& at) {
-  return at.has_answer() && at.search.is_cut_off(rules.search);
 }
 
 /// The answer, or why there is none, and what stops the next load.
@@ -139,7 +145,10 @@ void add_answer(const CapacityRules& rules, CapacityColumns& columns) {
       const std::string verdict = at.verdict(rules);
       return verdict.empty() ? estimate_text(at.load) : verdict;
     });
-    columns.text("of fcfs", [&](const Capacity& at) { return estimate_text(ratio(at)); });
+    columns.text("of fcfs", [&](const Capacity& at) {
+      const std::string text = estimate_text(ratio(at));
+      return is_least(rules, at) && text != "-" ? "at least " + text : text;
+    });
   }
   columns.number("seeds", "", "seeds",
                  [](const Capacity& at) { return static_cast<double>(at.search.seeds.size()); });
@@ -190,7 +199,9 @@ Grid confirm_grid(const CapacityRules& rules, const std::vector<Confirmation>& r
                   const std::string& searched, const std::string& confirmed, GridFormat format) {
   Columns<Confirmation> columns{rows, format == GridFormat::csv};
   const auto verdict = [](const Confirmation& at) -> std::string {
+    const auto& [low, high] = at.confirmed.interval;
     if (std::isnan(at.confirmed.value)) return "no result";
+    if (low < at.limit->value && at.limit->value < high) return "undecided";
     return at.limit->is_met_by(at.confirmed.value) ? "meets" : "misses";
   };
   const auto load = [&](const Confirmation& at) { return rules.search.loads[at.load]; };

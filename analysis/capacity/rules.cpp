@@ -51,7 +51,7 @@ std::vector<double> loads_of(const sweep::Axis& axis, sweep::ParamReader& table)
   const std::vector<double> given = numbers_on(axis);
   const double step = table.number("capacity.step", kStep, 0.01, 1);
   const bool whole = axis.name != "jps", has_most = table.has("capacity.most");
-  const double most = table.number("capacity.most", given.back(), 1e-6, kLargestLoad);
+  const double most = table.number("capacity.most", given.back(), 0, kLargestLoad);
   if (!(most > given.front() && most <= kLargestLoad) || (whole && most != std::floor(most)))
     throw sweep::SpecError(
         (has_most ? sweep::to_text(table.where("capacity.most")) : place(axis.where) + axis.name) +

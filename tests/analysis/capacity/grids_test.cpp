@@ -73,6 +73,24 @@ TEST_CASE("for programs what is not known is empty, and texts have columns of th
   CHECK(first(world.grid(GridFormat::csv), "capacity_jobs_per_s").empty());
 }
 
+TEST_CASE("what serves the largest load is at least so many times fcfs's, without an interval") {
+  World world(sweep::kNotObserved);
+  world.places.insert(world.places.begin(), world.places.front());
+  CapacityPlace& better = world.places.front();
+  better.policy = "job_fcfs";
+  for (auto& [question, cell] : better.cells) cell.metrics.at("ttft_p90") = 1;
+  CHECK(first(world.grid(GridFormat::text), "of fcfs") == "at least 3.000");
+  CHECK(std::stod(first(world.grid(GridFormat::csv), "ratio_to_fcfs")) == Approx(3));
+  CHECK(first(world.grid(GridFormat::csv), "ratio_to_fcfs_low95").empty());
+}
+
+TEST_CASE("where a seed serves no load there is no output within the limits") {
+  World world(sweep::kNotObserved);
+  world.places.front().cells.at({0, 2}).metrics.at("ttft_p90") = 3;
+  CHECK(first(world.grid(GridFormat::csv), "capacity_agents") == "0.6666666666666666");
+  CHECK(first(world.grid(GridFormat::csv), "output_tok_per_s").empty());
+}
+
 TEST_CASE("a confirmed load has the energy that was measured there") {
   const World world(sweep::kNotObserved);
   const Limit& limit = world.rules.slos.front().limits.front();
@@ -82,6 +100,10 @@ TEST_CASE("a confirmed load has the energy that was measured there") {
   };
   CHECK(first(grid(GridFormat::text), "energy, measured") == "4");
   CHECK(first(grid(GridFormat::text), "there") == "misses");
+  rows.front().confirmed.interval = {2.1, 2.9};
+  CHECK(first(grid(GridFormat::text), "there") == "misses");
+  rows.front().confirmed.interval = {1.9, 3.1};
+  CHECK(first(grid(GridFormat::text), "there") == "undecided");
   CHECK(first(grid(GridFormat::csv), "confirmed_on") == "MEASURED (cuda)");
   CHECK(first(grid(GridFormat::csv), "load_agents") == "2");
   CHECK(first(grid(GridFormat::csv), "searched_low95").empty());
