@@ -99,6 +99,18 @@ def fitted():
         expect_in("steps", refused.err, "message")
 
 
+@case("a policy inside a server is simulated with the values that the server's had")
+def given_values():
+    with Folder(SIMULATED) as folder:
+        told = folder.start("twin", kept("vllm-policies-h200.h5"), "--only", "policy=working_set,engine.kv_tokens=142848").wait()
+        expect_equal(told.code, 0, f"exit code, {told}")
+        rows = [line.split() for line in told.out.splitlines() if line.startswith("gpu=") and " jct_wall_mean_s " in line]
+        modelled = {row[-7] if row[-7].startswith("first_wait") else "": row[-4] for row in rows}
+        expect_equal(sorted(modelled), ["", "first_wait_s=2", "first_wait_s=5"], f"cells, {told}")
+        expect_equal(len(set(modelled.values())), 3, f"different means, {told}")
+        expect_equal({row[-1] for row in rows}, {"-"}, "cells with other values are no seeds of each other")
+
+
 @case("the gains of policies inside vLLM are claims that measured cells reproduce")
 def claimed():
     with Folder(SIMULATED) as folder:

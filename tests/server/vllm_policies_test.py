@@ -88,7 +88,7 @@ def steered(policy, changes="", **sizes):
 class Cell:
     """What kvsweep's engine did, step by step."""
 
-    def __init__(self, policy, pool, agents=False):
+    def __init__(self, policy, pool, agents=False, changes=""):
         import vllm
         if not vllm.__version__.startswith(tuple(ENGINES)):
             skip(f"the engine does not know vLLM {vllm.__version__}")
@@ -96,6 +96,8 @@ class Cell:
         with tempfile.TemporaryDirectory() as folder:
             with open(os.path.join(folder, "s.toml"), "w") as file:
                 text = SWEEP.format(policy=policy, pool=pool, version=version, eviction=eviction)
+                if changes:
+                    text = text.replace("[engine]", f"[policy]\n{changes}\n[engine]")
                 file.write(text.split("[workload]")[0] + AGENTS if agents else text)
             write_agents(os.path.join(folder, "t.jsonl"))
             run = subprocess.run([PROGRAM, "run", "s.toml", "--archive", "a.h5"], cwd=folder, capture_output=True, text=True)
@@ -154,11 +156,11 @@ def replay(cell, scheduler):
     expect(not waiting and not scheduler.requests, "all turns have ended")
 
 
-def same_steps(policy, pool, preempts=0, pins=0, holds=0, agents=False):
+def same_steps(policy, pool, preempts=0, pins=0, holds=0, agents=False, changes=""):
     """The steps are the engine's; at least so many requests are preempted, pinned at once, and steps in which some are held back."""
     require_vllm()
-    cell = Cell(policy, pool, agents)
-    scheduler = steered(policy, blocks=pool // 16)
+    cell = Cell(policy, pool, agents, changes)
+    scheduler = steered(policy, changes, blocks=pool // 16)
     preempted = pinned = held = 0
     for step, batch, victims in replay(cell, scheduler):
         number, ours = step["step"], scheduler.kvsweep_policy
@@ -184,6 +186,12 @@ def job_fcfs():
 @case("working_set inside vLLM makes the steps of kvsweep's engine")
 def working_set():
     same_steps("working_set", 24000, holds=1000)
+
+
+@case("a bound on first waits inside vLLM makes the steps of kvsweep's engine")
+def first_wait():
+    for seconds in (0, 2):
+        same_steps("working_set", 24000, holds=100, changes=f"first_wait_s={seconds}")
 
 
 @case("continuum inside vLLM makes the steps of kvsweep's engine")
