@@ -56,12 +56,12 @@ def tiny(policy, backend=BACKEND):
     return text if policy in ("cpu_offload", "predictive_prefetch") else text.replace("host_kv_tokens = 1536\n", "")
 
 
-def rows_of(policy, axis, values, **keys):
+def rows_of(policy, axis, values, scheduler="v1", **keys):
     """The cells of the policy with these values of policy.AXIS and further keys of policy.*, all of which have run."""
     listed = ", ".join(f'"{value}"' if isinstance(value, str) else str(value) for value in values)
     text = tiny(policy).replace("jps = [20]", f'jps = [20]\n"policy.{axis}" = [{listed}]')
     with Folder(text) as folder:
-        words = [PROGRAM, "run", "farm.toml", "--archive", "a.h5"]
+        words = [PROGRAM, "run", "farm.toml", "--archive", "a.h5", "--set", f"engine.scheduler={scheduler}"]
         for key, value in keys.items():
             words += ["--set", f"policy.{key}={value}"]
         done = subprocess.run(words, cwd=folder.path, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
@@ -81,6 +81,7 @@ def rules():
         rows_of("fcfs", "shared_prefixes", ("each", "once"), admission=admission)
     for row in rows_of("predictive_prefetch", "prefetch", ("at_pause", "at_enqueue", "oracle")):
         expect(float(row["host_hit_tok"]) > 0, f"tokens found on the host in {row['label']}: {row['host_hit_tok']}")
+    rows_of("cpu_offload", "store", ("prompt", "all"), scheduler="vllm-0.33")
     for row in rows_of("cpu_offload", "host_eviction", ("next_use", "oracle", "arc")):
         expect(float(row["host_hit_tok"]) > 0, f"tokens found on the host in {row['label']}: {row['host_hit_tok']}")
 
