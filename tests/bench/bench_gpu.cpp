@@ -1,9 +1,9 @@
 #include "tests/bench/bench_gpu.hpp"
 
 #include <algorithm>
-#include <deque>
 #include <random>
 
+#include "tests/bench/batch.hpp"
 #include "tests/bench/step_floor.hpp"
 #include "workers/backends/sim/sim_backend.hpp"
 #include "workers/cell/cuda_execution.hpp"
@@ -30,44 +30,6 @@ double median(std::vector<double> all) {
   std::sort(all.begin(), all.end());
   return all[all.size() / 2];
 }
-
-/// A batch of sequences with equal prompts, and steps over all of them. Sequences share blocks only
-/// if the pool is too small, and then as far apart as possible; the L2 cache may still serve some.
-class Batch {
- public:
-  Batch(int sequences, int context, const engine::KvConfig& kv, int vocab)
-      : prompt_(static_cast<std::size_t>(context)) {
-    std::mt19937 numbers(1);
-    for (engine::TokenId& token : prompt_)
-      token = static_cast<engine::TokenId>(numbers() % static_cast<unsigned>(vocab));
-    const std::int64_t usable = kv.num_blocks - 1;
-    const std::int64_t each = (context + kv.block_size - 1) / kv.block_size;
-    const std::int64_t apart = std::min(each, usable / sequences);
-    for (int s = 0; s < sequences; ++s) {
-      engine::Request& request = requests_.emplace_back();
-      request.spec.prompt = prompt_;
-      for (std::int64_t i = 0; i < each; ++i)
-        request.blocks.push_back(
-            engine::BlockId{static_cast<std::uint32_t>(1 + (s * apart + i) % usable)});
-    }
-  }
-  const engine::StepPlan& step(int first, bool decode) {
-    plan_.scheduled.clear();
-    plan_.total_tokens = 0;
-    for (engine::Request& request : requests_) {
-      const int tokens = request.num_tokens() - first;
-      plan_.scheduled.push_back(
-          {&request, engine::SchedKind::running, tokens, first, 0, true, decode});
-      plan_.total_tokens += tokens;
-    }
-    return plan_;
-  }
-
- private:
-  std::vector<engine::TokenId> prompt_;
-  std::deque<engine::Request> requests_;
-  engine::StepPlan plan_;
-};
 
 /// Sums the time within the backend, and the lower bound of its steps' times.
 class Watched final : public engine::Backend {
@@ -128,6 +90,7 @@ class Measurement {
     for (const int sequences : kLongDecodes) decode(sequences, kLongContext);
     for (const int tokens : kPrompts) prefill(tokens, 0);
     for (const auto& [tokens, prior] : kChunks) prefill(tokens, prior);
+    mixed(32, 8000, 512);
     copies();
     decode_beside(engine::CopyDirection::store, "stores");
     decode_beside(engine::CopyDirection::load, "loads");
@@ -206,6 +169,12 @@ class Measurement {
   double floor_ms(const engine::StepPlan& plan) const {
     return 1e3 * step_floor(backends::shape_of(plan), shape_, ceilings_);
   }
+  /// Where products run at the rate that they keep for a second.
+  double sustained_floor_ms(const engine::StepPlan& plan) const {
+    backends::Ceilings sustained = ceilings_;
+    sustained.gemm_tflop_s = ceilings_.sustained_gemm_tflop_s;
+    return 1e3 * step_floor(backends::shape_of(plan), shape_, sustained);
+  }
   Batch batch(int sequences, int context) const {
     return {
         sequences,
@@ -241,7 +210,26 @@ class Measurement {
     const std::string what = "prefill, one chunk of " + std::to_string(tokens) +
                              (prior > 0 ? " after " + std::to_string(prior) : "");
     report_({what, times.wall, "ms", floor_ms(plan)});
+    report_({what + ", by the product's rate for a second", times.wall, "ms",
+             sustained_floor_ms(plan)});
     if (prior > 0) report_({what + ", on the device", times.device, "ms", {}});
+  }
+
+  /// A chunk of a prompt beside decodes, against the sum of both floors.
+  void mixed(int decodes, int context, int tokens) {
+    if (!fits(context)) return;
+    Batch all = batch(decodes + 1, context);
+    engine::StepPlan plan = all.step(context - 1, true), chunk = plan;
+    engine::ScheduledRequest& prompt = plan.scheduled.back();
+    prompt = {prompt.request, engine::SchedKind::running, tokens, 0, 0, false, false};
+    chunk.scheduled = {prompt};
+    chunk.total_tokens = tokens;
+    plan.total_tokens = decodes + tokens;
+    Batch others = batch(decodes, context);
+    const double floors = floor_ms(others.step(context - 1, true)) + sustained_floor_ms(chunk);
+    report_({"decode, context " + std::to_string(context) + ", " + std::to_string(decodes) +
+                 " beside a chunk of " + std::to_string(tokens),
+             time_steps(plan, bench_.repeats).wall, "ms", floors});
   }
 
   /// Copies of blocks that are not adjacent on either side.
