@@ -90,9 +90,11 @@ void attend(float* out, const float* q, int visible, int head_dim, AttentionScra
                      std::min(kColumns, head_dim - d));
 }
 
+}  // namespace
+
 template <class Kv, class Log>
-void attend_all(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
-                AttentionScratch& scratch, const Log& log) {
+void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
+                     AttentionScratch& scratch, const Log& log) {
   const int head_dim = kv.layout.head_dim;
   const int group = chunk.heads / kv.layout.kv_heads;
   scratch.scores.resize(static_cast<std::size_t>(kv.context));
@@ -107,23 +109,9 @@ void attend_all(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
   }
 }
 
-}  // namespace
-
-template <class Kv>
-void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
-                     AttentionScratch& scratch) {
-  attend_all(out, chunk, kv, scratch, NoTrace{});
-}
-
-template <class Kv>
-void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
-                     AttentionScratch& scratch, const Traced& log) {
-  attend_all(out, chunk, kv, scratch, log);
-}
-
 #define FOR_KV(Kv)                                                                \
   template void paged_attention(float*, const QueryChunk&, const SequenceKv<Kv>&, \
-                                AttentionScratch&);                               \
+                                AttentionScratch&, const NoTrace&);               \
   template void paged_attention(float*, const QueryChunk&, const SequenceKv<Kv>&, \
                                 AttentionScratch&, const Traced&);
 FOR_KV(float)

@@ -38,13 +38,9 @@ struct AttentionScratch {
 ///   out  [queries][heads * head_dim]
 /// Float32 throughout. Keys are processed in order of position, whatever block they are in, and the
 /// operations of a query and their order do not depend on its chunk: its result depends on q and
-/// the KV of its own prefix alone.
-template <class Kv>
+/// the KV of its own prefix alone. With a Traced, logs the reads of each block's keys and values.
+template <class Kv, class Log = NoTrace>
 void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
-                     AttentionScratch& scratch);
-/// Like the function above, and logs the reads of each block's keys and values.
-template <class Kv>
-void paged_attention(float* out, const QueryChunk& chunk, const SequenceKv<Kv>& kv,
-                     AttentionScratch& scratch, const Traced& log);
+                     AttentionScratch& scratch, const Log& log = {});
 
 }  // namespace kernels::reference

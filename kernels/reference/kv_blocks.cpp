@@ -27,9 +27,11 @@ void write_slot(Kv* to, const float* from, int count, const Log& log, AccessKind
   convert(to, from, count);
 }
 
+}  // namespace
+
 template <class Kv, class Log>
-void append_all(Kv* arena, const KvLayout& layout, int layer, const float* keys,
-                const float* values, int stride, const PagedTokens& tokens, const Log& log) {
+void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
+               int stride, const PagedTokens& tokens, const Log& log) {
   for (int t = 0; t < tokens.num_tokens; ++t, keys += stride, values += stride) {
     const int row = tokens.sequence[t];
     const std::int32_t* table = tokens.block_tables + std::int64_t{row} * tokens.table_stride;
@@ -46,23 +48,9 @@ void append_all(Kv* arena, const KvLayout& layout, int layer, const float* keys,
   }
 }
 
-}  // namespace
-
-template <class Kv>
-void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
-               int stride, const PagedTokens& tokens) {
-  append_all(arena, layout, layer, keys, values, stride, tokens, NoTrace{});
-}
-
-template <class Kv>
-void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
-               int stride, const PagedTokens& tokens, const Traced& log) {
-  append_all(arena, layout, layer, keys, values, stride, tokens, log);
-}
-
 #define FOR_KV(Kv)                                                                    \
   template void append_kv(Kv*, const KvLayout&, int, const float*, const float*, int, \
-                          const PagedTokens&);                                        \
+                          const PagedTokens&, const NoTrace&);                        \
   template void append_kv(Kv*, const KvLayout&, int, const float*, const float*, int, \
                           const PagedTokens&, const Traced&);
 FOR_KV(float)

@@ -19,13 +19,10 @@ struct PagedTokens {
 /// Writes keys and values of the step's tokens to their slots, converted to the arena's type.
 ///   arena         blocks in `layout`; Kv is float, Bf16, F16 or E4m3
 ///   keys, values  [num_tokens][stride]; the first kv_heads * head_dim of each row are used
-template <class Kv>
+/// With a Traced, logs the write of each head's key and value.
+template <class Kv, class Log = NoTrace>
 void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
-               int stride, const PagedTokens& tokens);
-/// Like the function above, and logs the write of each head's key and value.
-template <class Kv>
-void append_kv(Kv* arena, const KvLayout& layout, int layer, const float* keys, const float* values,
-               int stride, const PagedTokens& tokens, const Traced& log);
+               int stride, const PagedTokens& tokens, const Log& log = {});
 
 /// Copies one block of `bytes` bytes; the blocks must not overlap.
 void copy_block(void* to, const void* from, std::int64_t bytes);

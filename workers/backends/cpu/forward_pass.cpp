@@ -16,6 +16,16 @@ std::size_t elements(int rows, int cols) {
   return static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols);
 }
 
+/// Runs a kernel over KV, as a segment of the log if there is one.
+template <class Kernel>
+void with_log(reference::AccessTrace* log, kernels::AccessKernel name, int layer, int row,
+              const Kernel& run) {
+  if (log == nullptr) return run(reference::NoTrace{});
+  log->begin(name, layer, row);
+  run(reference::Traced{*log, row});
+  log->end();
+}
+
 }  // namespace
 
 ForwardPass::ForwardPass(const CpuWeights& weights, KvArena& arena)
@@ -133,14 +143,10 @@ void ForwardPass::append(int number, reference::AccessTrace* log) {
                                          .sequence = batch.sequence.data(),
                                          .block_tables = batch.block_tables.data(),
                                          .table_stride = batch.table_stride};
-  const auto append = [&](const auto&... traced) {
+  with_log(log, kernels::AccessKernel::append, number, 0, [&](const auto& traced) {
     reference::append_kv(arena_.elements<Kv>(), arena_.layout(), number, keys, keys + kv_width,
-                         q_width + 2 * kv_width, tokens, traced...);
-  };
-  if (!log) return append();
-  log->begin(kernels::AccessKernel::append, number, 0);
-  append(reference::Traced{*log});
-  log->end();
+                         q_width + 2 * kv_width, tokens, traced);
+  });
 }
 
 template <class Kv>
@@ -162,16 +168,14 @@ void ForwardPass::paged_attention(int number, reference::AccessTrace* log) {
         .blocks = batch.block_tables.data() + s * static_cast<std::size_t>(batch.table_stride),
         .context = batch.context[s]};
     float* const out = attended_.data() + first * q_width;
-    if (!log) {
-      reference::paged_attention<Kv>(out, chunk, kv, scratch_);
-      continue;
-    }
     const int row = static_cast<int>(s);
-    log->begin(log->prefills(row) ? kernels::AccessKernel::prefill_attention
-                                  : kernels::AccessKernel::decode_attention,
-               number, row);
-    reference::paged_attention<Kv>(out, chunk, kv, scratch_, {*log, row});
-    log->end();
+    const bool prefills = log != nullptr && log->prefills(row);
+    with_log(log,
+             prefills ? kernels::AccessKernel::prefill_attention
+                      : kernels::AccessKernel::decode_attention,
+             number, row, [&](const auto& traced) {
+               reference::paged_attention(out, chunk, kv, scratch_, traced);
+             });
   }
 }
 
