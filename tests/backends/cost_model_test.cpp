@@ -32,22 +32,18 @@ double ms(const CostModel& model, const StepShape& step) {
 /// `rows` sequences that each decode one token after `context` tokens.
 StepShape decode_step(int rows, int context) {
   return {.tokens = rows,
-          .sequences = rows,
           .decodes = rows,
           .logits_rows = rows,
-          .decode_context_tokens = std::int64_t{rows} * context,
-          .max_tokens_of_one_request = 1};
+          .decode_context_tokens = std::int64_t{rows} * context};
 }
 
 /// One prefill chunk of n tokens behind `before` computed ones.
 StepShape prefill_step(int n, int before = 0) {
   return {.tokens = n,
           .prefill_tokens = n,
-          .sequences = 1,
           .logits_rows = 1,
           .prefill_context_products = n * (before + (n + 1) / 2.0),
-          .prefill_kv_tokens = before + n,
-          .max_tokens_of_one_request = n};
+          .prefill_kv_tokens = before + n};
 }
 
 /// Only the linear layers and the output head: no attention.
@@ -57,12 +53,10 @@ StepShape random_step(std::mt19937_64& random) {
   const auto up_to = [&](int most) { return std::uniform_int_distribution<int>(0, most)(random); };
   StepShape step{.prefill_tokens = up_to(4096), .decodes = up_to(256)};
   step.tokens = step.prefill_tokens + step.decodes;
-  step.sequences = step.decodes + up_to(8);
-  step.logits_rows = step.sequences;
+  step.logits_rows = step.decodes + up_to(8);
   step.decode_context_tokens = std::int64_t{step.decodes} * up_to(16384);
   step.prefill_kv_tokens = step.prefill_tokens + up_to(65536);
   step.prefill_context_products = 0.5 * step.prefill_tokens * up_to(65536);
-  step.max_tokens_of_one_request = step.prefill_tokens;
   return step;
 }
 
@@ -76,31 +70,25 @@ StepShape raised(StepShape step, int field, int by) {
       step.prefill_tokens += by;
       break;
     case 2:
-      step.sequences += by;
-      break;
-    case 3:
       step.decodes += by;
       break;
-    case 4:
+    case 3:
       step.logits_rows += by;
       break;
-    case 5:
+    case 4:
       step.decode_context_tokens += by;
       break;
-    case 6:
+    case 5:
       step.prefill_context_products += by;
       break;
-    case 7:
-      step.prefill_kv_tokens += by;
-      break;
     default:
-      step.max_tokens_of_one_request += by;
+      step.prefill_kv_tokens += by;
       break;
   }
   return step;
 }
 
-constexpr int kFields = 9;
+constexpr int kFields = 7;
 
 const std::vector<std::pair<std::string, std::string>> kModelsOfCards = {
     {"published", "h100-80gb"},

@@ -198,7 +198,7 @@ TEST_CASE("KV of fp8 has half the bytes in pool, host memory and on disk, and co
   for (const std::string name : {"kernels", "measured"}) {
     const auto read = [&](const worker::ExperimentConfig& config) {
       const auto model = backends::make_cost_model(name, config.gpu, config.model);
-      const backends::StepShape near = {.tokens = 1, .sequences = 1, .decodes = 1};
+      const backends::StepShape near = {.tokens = 1, .decodes = 1};
       backends::StepShape far = near;
       far.decode_context_tokens = 1'000'000;
       return engine::to_seconds(model->step_time(far) - model->step_time(near));

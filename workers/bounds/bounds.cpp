@@ -72,7 +72,7 @@ double seconds(const CostModel& cost, const StepShape& step) {
 /// prefill that a preemption made necessary, which computes one token at least.
 double token_seconds(const CostModel& cost, int context) {
   StepShape step;
-  step.tokens = step.sequences = step.logits_rows = step.max_tokens_of_one_request = 1;
+  step.tokens = step.logits_rows = 1;
   StepShape again = step;
   step.decodes = 1;
   step.decode_context_tokens = context;
@@ -97,8 +97,7 @@ double prefill_reads(const TurnNeed& turn, int prefill_steps) {
 /// it is convex. Counts of the mean step are rounded down.
 double prefill_seconds(const TurnNeed& turn, const CostModel& cost, int steps) {
   StepShape mean;
-  mean.tokens = mean.prefill_tokens = mean.max_tokens_of_one_request = turn.fresh / steps;
-  mean.sequences = 1;
+  mean.tokens = mean.prefill_tokens = turn.fresh / steps;
   mean.prefill_context_products = fresh_pairs(turn) / steps;
   mean.prefill_kv_tokens = static_cast<std::int64_t>(prefill_reads(turn, steps) / steps);
   const double without_sample = (steps - 1) * seconds(cost, mean);

@@ -12,8 +12,8 @@ using engine::to_seconds;
 /// Seconds of a full prefill step, and of a step in which `sequences` decode.
 double prefill_step_s(const backends::CostModel& model, int tokens, double context) {
   backends::StepShape step;
-  step.tokens = step.prefill_tokens = step.max_tokens_of_one_request = tokens;
-  step.sequences = step.logits_rows = 1;
+  step.tokens = step.prefill_tokens = tokens;
+  step.logits_rows = 1;
   step.prefill_context_products = tokens * context / 2;
   step.prefill_kv_tokens = static_cast<std::int64_t>(context);
   return to_seconds(model.step_time(step));
@@ -21,8 +21,7 @@ double prefill_step_s(const backends::CostModel& model, int tokens, double conte
 
 double decode_step_s(const backends::CostModel& model, int sequences, double context) {
   backends::StepShape step;
-  step.tokens = step.sequences = step.decodes = step.logits_rows = sequences;
-  step.max_tokens_of_one_request = 1;
+  step.tokens = step.decodes = step.logits_rows = sequences;
   step.decode_context_tokens = static_cast<std::int64_t>(sequences * context);
   return to_seconds(model.step_time(step));
 }

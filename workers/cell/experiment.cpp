@@ -31,8 +31,8 @@ double prefill_seconds(const backends::CostModel& model, int tokens, int budget)
   for (int before = 0; before < tokens; before += budget) {
     const int chunk = std::min(budget, tokens - before);
     backends::StepShape step;
-    step.tokens = step.prefill_tokens = step.max_tokens_of_one_request = chunk;
-    step.sequences = step.logits_rows = 1;
+    step.tokens = step.prefill_tokens = chunk;
+    step.logits_rows = 1;
     step.prefill_context_products = chunk * (before + (chunk + 1) / 2.0);
     step.prefill_kv_tokens = before + chunk;
     seconds += engine::to_seconds(model.step_time(step));

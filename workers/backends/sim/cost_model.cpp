@@ -54,15 +54,13 @@ std::unique_ptr<CostModel> published_cost(const GpuProfile& gpu, const model::Mo
            "step times were published for llama-3.1-8b on a100-40gb, a100-80gb, h100-80gb and "
            "h200-141gb only; use");
   const PublishedFit& fit = *gpu.published;
-  return std::make_unique<LineCost>("published",
-                                    MeasuredFit{.model = fit.model,
-                                                .base_ms = fit.intercept_ms,
-                                                .token_us = fit.slope_us_per_token,
-                                                .kv_token_ns = 0,
-                                                .pair_ps = 0},
-                                    ConstantsText("published")
-                                        .add("intercept_ms", fit.intercept_ms)
-                                        .add("slope_us_per_token", fit.slope_us_per_token));
+  return std::make_unique<LineCost>(
+      "published",
+      MeasuredFit{
+          .model = fit.model, .base_ms = fit.intercept_ms, .token_us = fit.slope_us_per_token},
+      ConstantsText("published")
+          .add("intercept_ms", fit.intercept_ms)
+          .add("slope_us_per_token", fit.slope_us_per_token));
 }
 
 bool is_measured(const GpuProfile& gpu, const model::ModelShape& shape) {

@@ -13,9 +13,8 @@ namespace backends {
 
 /// The inputs of a step's duration. Counts cover the whole step.
 struct StepShape {
-  int tokens = 0;          // scheduled, prefill and decode
-  int prefill_tokens = 0;  // of prefill chunks
-  int sequences = 0;
+  int tokens = 0;                          // scheduled, prefill and decode
+  int prefill_tokens = 0;                  // of prefill chunks
   int decodes = 0;                         // sequences that decode one token
   int logits_rows = 0;                     // rows that go through the output head
   std::int64_t decode_context_tokens = 0;  // KV tokens that the decode rows read
@@ -23,7 +22,6 @@ struct StepShape {
   /// attention.
   double prefill_context_products = 0;
   std::int64_t prefill_kv_tokens = 0;  // sum over prefill chunks of computed_before + n
-  int max_tokens_of_one_request = 0;
 };
 
 /// Seconds that a step takes at least: `fixed_s`, and a share for each of its counts.

@@ -25,10 +25,7 @@ LinkModel link_model(const LinkRates& rates, LinkMemory memory, std::int64_t byt
   return {.load_gb_s = pinned ? rates.pinned_h2d_gb_s : rates.pageable_h2d_gb_s,
           .store_gb_s = pinned ? rates.pinned_d2h_gb_s : rates.pageable_d2h_gb_s,
           .duplex_factor = rates.duplex_factor,
-          .infinite = false,
-          .bytes_per_block = bytes_per_block,
-          .duplex = true,
-          .block_us = 0};
+          .bytes_per_block = bytes_per_block};
 }
 
 LinkCopier::LinkCopier(const LinkModel& link) : link_(link) {

@@ -1,6 +1,5 @@
 #include "workers/backends/sim/sim_backend.hpp"
 
-#include <algorithm>
 #include <string>
 
 #include "workers/engine/base/errors.hpp"
@@ -25,9 +24,7 @@ void require_answer(const engine::ScheduledRequest& share) {
 StepShape shape_of(const engine::StepPlan& plan) {
   StepShape shape;
   shape.tokens = plan.total_tokens;
-  shape.sequences = static_cast<int>(plan.scheduled.size());
   for (const engine::ScheduledRequest& share : plan.scheduled) {
-    shape.max_tokens_of_one_request = std::max(shape.max_tokens_of_one_request, share.num_tokens);
     shape.logits_rows += share.samples ? 1 : 0;
     const int context = share.computed_before + share.num_tokens;
     if (share.decode) {
