@@ -1,4 +1,5 @@
 #pragma once
+#include <algorithm>
 #include <cstdint>
 
 #include "workers/engine/step/block_disk.hpp"
@@ -31,7 +32,14 @@ class DiskModel final : public engine::BlockDisk {
 
  private:
   engine::Nanos serve(engine::Nanos& end, std::int64_t blocks, double gb_s,
-                      engine::Nanos now) const;
+                      engine::Nanos now) const {
+    const double bytes = static_cast<double>(blocks) * static_cast<double>(rates_.bytes_per_block);
+    const double latency_s = rates_.latency_us * 1e-6;
+    const auto later_rounds = static_cast<double>((blocks - 1) / rates_.queue);
+    const double seconds = latency_s + std::max(bytes / (gb_s * 1e9), later_rounds * latency_s);
+    end = std::max(end, now) + engine::from_seconds(seconds);
+    return end;
+  }
 
   DiskRates rates_;
   engine::Nanos writes_end_{0}, reads_end_{0};
