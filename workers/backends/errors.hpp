@@ -10,26 +10,20 @@ namespace backends {
 /// A block does not hold the KV that it should. Detected by checksums in debug mode.
 struct CorruptBlock : std::runtime_error {
   /// `where`: "step 12, read by request 3" or "load 4 from host slot 7".
-  CorruptBlock(engine::BlockId block_, const std::string& where, std::uint64_t expected_,
-               std::uint64_t found_);
-  engine::BlockId block;
-  std::uint64_t expected;  // checksums
-  std::uint64_t found;
+  CorruptBlock(engine::BlockId block, const std::string& where, std::uint64_t expected_checksum,
+               std::uint64_t found_checksum);
 };
 
 /// A copy was reported done without a check of its bytes. Detected in debug mode.
 struct UncheckedCopy : std::runtime_error {
-  UncheckedCopy(engine::BlockId block_, const std::string& where);  // as in CorruptBlock
-  engine::BlockId block;
+  UncheckedCopy(engine::BlockId block, const std::string& where);  // as in CorruptBlock
 };
 
 /// The forward pass computed a value that is not finite. Detected in debug mode.
 struct NotFinite : std::runtime_error {
-  NotFinite(std::uint64_t step_, int layer_, engine::RequestId request_, int position_);
-  std::uint64_t step;
-  int layer;  // the first layer with an output that is not finite; or kEmbedding, kHead, kUnknown
-  engine::RequestId request;  // request of the token
-  int position;               // position of the token
+  /// `layer`: the first with an output that is not finite; or kEmbedding, kHead, kUnknown.
+  /// `request` and `position` are those of the token.
+  NotFinite(std::uint64_t step, int layer, engine::RequestId request, int position);
 
   static constexpr int kUnknown = -2;
   static constexpr int kEmbedding = -1;
