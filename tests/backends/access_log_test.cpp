@@ -75,15 +75,14 @@ class DecodeStep {
   }
 
   std::string problem() {
-    const auto expected = log.begin_step(plan_);
-    if (!expected) return "not logged";
+    if (!log.admit(plan_)) return "not logged";
     std::vector<AccessSegment> segments;
     for (std::size_t i = 0; i < headers.size(); ++i) {
       headers[i].count = static_cast<std::uint32_t>(records[i].size());
       segments.push_back({&headers[i], records[i].data()});
     }
     try {
-      log.add(*expected, segments);
+      log.add(expect_accesses(plan_, log.pattern()), segments);
     } catch (const AccessMismatch& mismatch) {
       return mismatch.what();
     }

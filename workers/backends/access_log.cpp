@@ -142,11 +142,6 @@ bool AccessLog::admit(const engine::StepPlan& plan) {
   return true;
 }
 
-std::optional<ExpectedStep> AccessLog::begin_step(const engine::StepPlan& plan) {
-  if (!admit(plan)) return {};
-  return expect_accesses(plan, pattern_);
-}
-
 void AccessLog::add(const ExpectedStep& expected, std::span<const AccessSegment> segments) {
   if (options_.check) options_.check(expected, pattern_, parts_, segments);
   const std::size_t before = accesses_.size();

@@ -68,8 +68,8 @@ struct KernelRun {
 };
 
 /// Log of the accesses of a cell's kernels to the KV cache: decides which steps are logged, counts
-/// the records that arrive, and interleaves them. A backend fills it with begin_step() and,
-/// possibly on another thread, add().
+/// the records that arrive, and interleaves them. A backend fills it with admit() and, possibly on
+/// another thread, add().
 class AccessLog {
  public:
   /// Throws engine::InputError when a chosen layer or head does not exist, or when the model or the
@@ -83,8 +83,6 @@ class AccessLog {
   /// Whether the step is logged. Must be called once for each step, in order. Fast, since a device
   /// waits for it. expect_accesses() computes the expected records.
   bool admit(const engine::StepPlan& plan);
-  /// Admits the step and returns the expected records; empty optional when the step is not logged.
-  std::optional<ExpectedStep> begin_step(const engine::StepPlan& plan);
   /// Throws AccessMismatch.
   void add(const ExpectedStep& expected, std::span<const AccessSegment> segments);
 

@@ -20,10 +20,10 @@ CpuAccessLog::CpuAccessLog(const AccessLogOptions& options, const AccessPattern&
 kernels::reference::AccessTrace* CpuAccessLog::begin_step(const engine::StepPlan& plan) {
   constexpr engine::Nanos kSecond{1'000'000'000};
   if (cell_ && cell_->now() - log_.tie().last_host() > kSecond) tie_clocks();
-  std::optional<ExpectedStep> expected = log_.begin_step(plan);
-  if (!expected) return nullptr;
+  if (!log_.admit(plan)) return nullptr;
+  ExpectedStep expected = expect_accesses(plan, log_.pattern());
   buffer_ = &ring_.take();
-  buffer_->expected = *std::move(expected);
+  buffer_->expected = std::move(expected);
   buffer_->segments.clear();
   buffer_->prefilled.clear();
   for (const AccessRow& row : buffer_->expected.rows) buffer_->prefilled.push_back(!row.decode);
