@@ -21,16 +21,21 @@ struct Driver {
   static constexpr Status kOk = 0;
   static constexpr int kMultiprocessors = 16, kCapabilityMajor = 75, kCapabilityMinor = 76;
 
-  Status (*init)(unsigned);
-  Status (*version)(int*);
-  Status (*count)(int*);
-  Status (*error_text)(Status, const char**);
-  Status (*device)(Ordinal*, int);
-  Status (*name)(char*, int, Ordinal);
-  Status (*memory)(std::size_t*, Ordinal);
-  Status (*attribute)(int*, int, Ordinal);
-  Status (*bus_id)(char*, int, Ordinal);
+  void* library;
+  Symbol<Status(unsigned)> init{library, "cuInit"};
+  Symbol<Status(int*)> version{library, "cuDriverGetVersion"};
+  Symbol<Status(int*)> count{library, "cuDeviceGetCount"};
+  Symbol<Status(Status, const char**)> error_text{library, "cuGetErrorString"};
+  Symbol<Status(Ordinal*, int)> device{library, "cuDeviceGet"};
+  Symbol<Status(char*, int, Ordinal)> name{library, "cuDeviceGetName"};
+  Symbol<Status(std::size_t*, Ordinal)> memory{library, "cuDeviceTotalMem_v2"};
+  Symbol<Status(int*, int, Ordinal)> attribute{library, "cuDeviceGetAttribute"};
+  Symbol<Status(char*, int, Ordinal)> bus_id{library, "cuDeviceGetPCIBusId"};
 
+  bool is_whole() const {
+    return init && version && count && error_text && device && name && memory && attribute &&
+           bus_id;
+  }
   std::string text_of(Status status) const {
     const char* text = nullptr;
     if (error_text(status, &text) == kOk && text != nullptr) return text;
@@ -41,18 +46,6 @@ struct Driver {
     return attribute(&value, attribute_number, device_handle) == kOk ? value : 0;
   }
 };
-
-bool bind(void* library, Driver& driver) {
-  return find_symbol(library, "cuInit", driver.init) &&
-         find_symbol(library, "cuDriverGetVersion", driver.version) &&
-         find_symbol(library, "cuDeviceGetCount", driver.count) &&
-         find_symbol(library, "cuGetErrorString", driver.error_text) &&
-         find_symbol(library, "cuDeviceGet", driver.device) &&
-         find_symbol(library, "cuDeviceGetName", driver.name) &&
-         find_symbol(library, "cuDeviceTotalMem_v2", driver.memory) &&
-         find_symbol(library, "cuDeviceGetAttribute", driver.attribute) &&
-         find_symbol(library, "cuDeviceGetPCIBusId", driver.bus_id);
-}
 
 int numa_node_of(std::string bus_id) {
   std::transform(bus_id.begin(), bus_id.end(), bus_id.begin(),
@@ -98,8 +91,8 @@ DriverDevices list_driver_devices(const Nvml* nvml) {
   DriverDevices found;
   // Never closed: the driver does not support being unloaded.
   void* const library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL);
-  Driver driver{};
-  if (library == nullptr || !bind(library, driver)) {
+  const Driver driver{library};
+  if (library == nullptr || !driver.is_whole()) {
     found.problem = "NVIDIA's driver (libcuda.so.1) is not installed here";
     return found;
   }

@@ -32,56 +32,43 @@ bool contains(const std::string& text, const char* part) {
 }  // namespace
 
 struct Nvml::Library {
-  std::unique_ptr<void, CloseLibrary> handle;
-  Return (*init)();
-  Return (*shutdown)();
-  const char* (*error_text)(Return);
-  Return (*driver_version)(char*, unsigned);
-  Return (*by_bus_id)(const char*, Card*);
-  Return (*name)(Card, char*, unsigned);
-  Return (*uuid)(Card, char*, unsigned);
-  Return (*memory)(Card, Memory*);
-  Return (*power_limit)(Card, unsigned*);  // mW
-  Return (*mig_mode)(Card, unsigned*, unsigned*);
-  Return (*module_id)(Card, unsigned*);
-  Return (*utilization)(Card, Utilization*);
-  Return (*clock)(Card, unsigned, unsigned*);  // MHz
-  Return (*power)(Card, unsigned*);            // mW
-  Return (*temperature)(Card, unsigned, unsigned*);
-  Return (*throttle_reasons)(Card, unsigned long long*);
-  Return (*energy)(Card, unsigned long long*);  // mJ
+  explicit Library(void* opened) : handle(opened) {}
 
-  bool bind() {
-    void* const from = handle.get();
-    find_symbol(from, "nvmlInit_v2", init);
-    find_symbol(from, "nvmlShutdown", shutdown);
-    find_symbol(from, "nvmlErrorString", error_text);
-    find_symbol(from, "nvmlSystemGetDriverVersion", driver_version);
-    find_symbol(from, "nvmlDeviceGetHandleByPciBusId_v2", by_bus_id);
-    find_symbol(from, "nvmlDeviceGetName", name);
-    find_symbol(from, "nvmlDeviceGetUUID", uuid);
-    find_symbol(from, "nvmlDeviceGetMemoryInfo", memory);
-    find_symbol(from, "nvmlDeviceGetEnforcedPowerLimit", power_limit);
-    find_symbol(from, "nvmlDeviceGetMigMode", mig_mode);
-    find_symbol(from, "nvmlDeviceGetModuleId", module_id);
-    find_symbol(from, "nvmlDeviceGetUtilizationRates", utilization);
-    find_symbol(from, "nvmlDeviceGetClockInfo", clock);
-    find_symbol(from, "nvmlDeviceGetPowerUsage", power);
-    find_symbol(from, "nvmlDeviceGetTemperature", temperature);
-    find_symbol(from, "nvmlDeviceGetCurrentClocksThrottleReasons", throttle_reasons);
-    find_symbol(from, "nvmlDeviceGetTotalEnergyConsumption", energy);
+  std::unique_ptr<void, CloseLibrary> handle;
+  void* from = handle.get();
+  Symbol<Return()> init{from, "nvmlInit_v2"};
+  Symbol<Return()> shutdown{from, "nvmlShutdown"};
+  Symbol<const char*(Return)> error_text{from, "nvmlErrorString"};
+  Symbol<Return(char*, unsigned)> driver_version{from, "nvmlSystemGetDriverVersion"};
+  Symbol<Return(const char*, Card*)> by_bus_id{from, "nvmlDeviceGetHandleByPciBusId_v2"};
+  Symbol<Return(Card, char*, unsigned)> name{from, "nvmlDeviceGetName"};
+  Symbol<Return(Card, char*, unsigned)> uuid{from, "nvmlDeviceGetUUID"};
+  Symbol<Return(Card, Memory*)> memory{from, "nvmlDeviceGetMemoryInfo"};
+  Symbol<Return(Card, unsigned*)> power_limit{from, "nvmlDeviceGetEnforcedPowerLimit"};  // mW
+  Symbol<Return(Card, unsigned*, unsigned*)> mig_mode{from, "nvmlDeviceGetMigMode"};
+  Symbol<Return(Card, unsigned*)> module_id{from, "nvmlDeviceGetModuleId"};
+  Symbol<Return(Card, Utilization*)> utilization{from, "nvmlDeviceGetUtilizationRates"};
+  Symbol<Return(Card, unsigned, unsigned*)> clock{from, "nvmlDeviceGetClockInfo"};  // MHz
+  Symbol<Return(Card, unsigned*)> power{from, "nvmlDeviceGetPowerUsage"};           // mW
+  Symbol<Return(Card, unsigned, unsigned*)> temperature{from, "nvmlDeviceGetTemperature"};
+  Symbol<Return(Card, unsigned long long*)> throttle_reasons{
+      from, "nvmlDeviceGetCurrentClocksThrottleReasons"};
+  Symbol<Return(Card, unsigned long long*)> energy{from,
+                                                   "nvmlDeviceGetTotalEnergyConsumption"};  // mJ
+
+  bool is_whole() const {
     return init && shutdown && error_text && driver_version && by_bus_id && name && uuid && memory;
   }
 
   /// The value, or 0 when the driver lacks the call or the card refuses it.
   template <class Value, class... In, class Function>
-  Value ask(Function* function, Card card, In... in) const {
+  Value ask(const Symbol<Function>& function, Card card, In... in) const {
     Value value{};
     if (function == nullptr || function(card, in..., &value) != kSuccess) return Value{};
     return value;
   }
   template <class Function>
-  std::string text(Function* function, Card card) const {
+  std::string text(const Symbol<Function>& function, Card card) const {
     std::array<char, 128> value{};
     const Return status = function(card, value.data(), static_cast<unsigned>(value.size()));
     return status == kSuccess ? value.data() : "";
@@ -98,14 +85,14 @@ Nvml::Nvml(std::unique_ptr<Library> library) : library_(std::move(library)) {}
 Nvml::~Nvml() { library_->shutdown(); }
 
 std::unique_ptr<Nvml> Nvml::load(std::string& why) {
-  auto library = std::make_unique<Library>();
-  library->handle.reset(dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL));
-  if (!library->handle) {
+  void* const opened = dlopen("libnvidia-ml.so.1", RTLD_NOW | RTLD_LOCAL);
+  if (opened == nullptr) {
     const char* const text = dlerror();
     why = text != nullptr ? text : "libnvidia-ml.so.1 is not there";
     return nullptr;
   }
-  if (!library->bind()) {
+  auto library = std::make_unique<Library>(opened);
+  if (!library->is_whole()) {
     why = "libnvidia-ml.so.1 lacks calls that every driver since 2018 has";
     return nullptr;
   }
@@ -113,7 +100,7 @@ std::unique_ptr<Nvml> Nvml::load(std::string& why) {
     why = library->error_text(status);
     return nullptr;
   }
-  return std::unique_ptr<Nvml>(new Nvml(std::move(library)));
+  return std::make_unique<Nvml>(std::move(library));
 }
 
 std::string Nvml::driver_version() const {

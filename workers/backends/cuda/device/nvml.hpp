@@ -31,9 +31,12 @@ struct NvmlSample {
 /// The management library of NVIDIA's driver, loaded at run time, so that programs that use it also
 /// start without a driver.
 class Nvml {
+  struct Library;
+
  public:
   /// Null, with the reason in `why`, when the library is missing or refuses.
   static std::unique_ptr<Nvml> load(std::string& why);
+  explicit Nvml(std::unique_ptr<Library> library);
   ~Nvml();
   Nvml(const Nvml&) = delete;
   Nvml& operator=(const Nvml&) = delete;
@@ -48,8 +51,6 @@ class Nvml {
   double energy_j(const std::string& pci_bus_id) const;
 
  private:
-  struct Library;
-  explicit Nvml(std::unique_ptr<Library> library);
   std::unique_ptr<Library> library_;
 };
 

@@ -3,11 +3,16 @@
 
 namespace backends {
 
-/// Points `function` to the symbol of a library that was opened at run time; null if it has none.
+/// A function of a library that was opened at run time; null if the library lacks it.
 template <class Function>
-bool find_symbol(void* library, const char* name, Function*& function) {
-  function = reinterpret_cast<Function*>(dlsym(library, name));
-  return function != nullptr;
-}
+class Symbol {
+ public:
+  Symbol(void* library, const char* name)
+      : function_(reinterpret_cast<Function*>(dlsym(library, name))) {}
+  operator Function*() const { return function_; }
+
+ private:
+  Function* function_;
+};
 
 }  // namespace backends
