@@ -6,7 +6,6 @@
 
 #include "kernels/blocks/blocks.hpp"
 #include "workers/backends/cuda/device/copy_batch.hpp"
-#include "workers/backends/cuda/device/kernel_errors.hpp"
 #include "workers/backends/cuda/device/profiler_range.hpp"
 #include "workers/backends/errors.hpp"
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 
 #include "kernels/blocks/blocks.hpp"
-#include "workers/backends/cuda/device/kernel_errors.hpp"
 #include "workers/backends/errors.hpp"
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/base/errors.hpp"

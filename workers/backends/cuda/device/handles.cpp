@@ -89,15 +89,9 @@ Stream::Stream(Priority priority) {
                                      priority == Priority::high ? greatest : least),
         "creating a stream");
 }
-Stream::~Stream() {
-  if (raw_ != nullptr) cudaStreamDestroy(raw_);
-}
 void Stream::synchronize() const { check(cudaStreamSynchronize(raw_), "waiting for a stream"); }
 
 Event::Event() { check(cudaEventCreate(&raw_), "creating an event"); }
-Event::~Event() {
-  if (raw_ != nullptr) cudaEventDestroy(raw_);
-}
 void Event::record(const Stream& stream) {
   check(cudaEventRecord(raw_, stream.get()), "recording an event");
 }
@@ -122,9 +116,6 @@ void order_after(const Stream& stream, const Event& event) {
   check(cudaStreamWaitEvent(stream.get(), event.get(), 0), "ordering streams");
 }
 
-Graph::~Graph() {
-  if (raw_ != nullptr) cudaGraphExecDestroy(raw_);
-}
 void Graph::begin(const Stream& stream) {
   // Thread-local capture: other threads may keep using the device.
   check(cudaStreamBeginCapture(stream.get(), cudaStreamCaptureModeThreadLocal),

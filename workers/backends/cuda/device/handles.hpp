@@ -6,6 +6,7 @@
 #include <source_location>
 #include <utility>
 
+#include "kernels/device/types.hpp"
 #include "workers/backends/cuda/device/errors.hpp"
 
 namespace backends::cuda {
@@ -19,6 +20,17 @@ void check(cublasStatus_t status, const char* what,
 
 /// True for errors after which every call of this process on the device fails.
 bool is_sticky(cudaError_t status);
+
+/// Runs `work`, and converts the error type of kernel launchers to the backend's.
+template <class Work>
+void with_device_errors(const Work& work) {
+  try {
+    work();
+  } catch (const kernels::gpu::CudaError& error) {
+    check(error.code(), error.what());
+    throw DeviceError(error.what());
+  }
+}
 
 /// Owns memory of one of the allocators below; move-only.
 template <class Allocator>
@@ -60,47 +72,49 @@ struct PinnedMemory {
 using DeviceBuffer = Buffer<DeviceMemory>;
 using PinnedBuffer = Buffer<PinnedMemory>;
 
-/// A stream that does not synchronize with the legacy default stream.
-class Stream {
+/// Owns a handle that `release` frees; move-only.
+template <class Raw, auto release>
+class Handle {
  public:
-  enum class Priority { low, high };
-  explicit Stream(Priority priority = Priority::low);
-  Stream(Stream&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
-  Stream& operator=(Stream&&) = delete;
-  ~Stream();
-  cudaStream_t get() const { return raw_; }
-  void synchronize() const;
-
- private:
-  cudaStream_t raw_ = nullptr;
-};
-
-/// An event with timing. An event that has not been recorded counts as reached.
-class Event {
- public:
-  Event();
-  Event(Event&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
-  Event& operator=(Event&& other) noexcept {
+  Handle() = default;
+  Handle(Handle&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
+  Handle& operator=(Handle&& other) noexcept {
     std::swap(raw_, other.raw_);
     return *this;
   }
-  ~Event();
-  cudaEvent_t get() const { return raw_; }
+  ~Handle() {
+    if (raw_ != nullptr) release(raw_);
+  }
+  Raw get() const { return raw_; }
+
+ protected:
+  Raw raw_ = nullptr;
+};
+
+/// A stream that does not synchronize with the legacy default stream.
+class Stream : public Handle<cudaStream_t, cudaStreamDestroy> {
+ public:
+  enum class Priority { low, high };
+  explicit Stream(Priority priority = Priority::low);
+  void synchronize() const;
+};
+
+/// An event with timing. An event that has not been recorded counts as reached.
+class Event : public Handle<cudaEvent_t, cudaEventDestroy> {
+ public:
+  Event();
   void record(const Stream& stream);
   bool reached() const;
   void synchronize() const;
   /// Device time between two events that were reached, in seconds.
   static double seconds_between(const Event& start, const Event& end);
-
- private:
-  cudaEvent_t raw_ = nullptr;
 };
 
 /// Makes later work of `stream` wait for `event`.
 void order_after(const Stream& stream, const Event& event);
 
 /// A CUDA graph: work captured once, which can be launched repeatedly on any stream.
-class Graph {
+class Graph : public Handle<cudaGraphExec_t, cudaGraphExecDestroy> {
  public:
   Graph() = default;
   /// Captures what `enqueue` puts on `stream`, without executing it.
@@ -115,20 +129,12 @@ class Graph {
     }
     end(stream);
   }
-  Graph(Graph&& other) noexcept : raw_(std::exchange(other.raw_, nullptr)) {}
-  Graph& operator=(Graph&& other) noexcept {
-    std::swap(raw_, other.raw_);
-    return *this;
-  }
-  ~Graph();
   void launch(const Stream& stream) const;
 
  private:
   static void begin(const Stream& stream);
   static void abandon(const Stream& stream) noexcept;
   void end(const Stream& stream);
-
-  cudaGraphExec_t raw_ = nullptr;
 };
 
 }  // namespace backends::cuda

@@ -25,24 +25,19 @@ void check_nccl(ncclResult_t status, const char* what) {
                     ncclGetLastError(nullptr));
 }
 
-class Communicator {
+class Communicator : public cuda::Handle<ncclComm_t, ncclCommDestroy> {
  public:
   explicit Communicator(const NcclGroup& group) {
     ncclUniqueId id;
     std::memcpy(&id, group.id.data(), sizeof id);
     check_nccl(ncclCommInitRank(&raw_, group.size, id, group.rank), "joining the group");
   }
-  Communicator(const Communicator&) = delete;
-  ~Communicator() { ncclCommDestroy(raw_); }
 
   void broadcast(std::byte* data, std::int64_t bytes, const cuda::Stream& stream) {
     check_nccl(
         ncclBroadcast(data, data, static_cast<std::size_t>(bytes), ncclChar, 0, raw_, stream.get()),
         "broadcasting");
   }
-
- private:
-  ncclComm_t raw_ = nullptr;
 };
 
 }  // namespace

@@ -23,7 +23,16 @@ cudaDataType_t cuda_type(kernels::gpu::Type type) {
   return CUDA_R_32F;
 }
 
-class Layout {
+void destroy(cublasLtMatrixLayout_t layout) { cublas_lt().MatrixLayoutDestroy(layout); }
+void destroy(cublasLtMatmulPreference_t preference) {
+  cublas_lt().MatmulPreferenceDestroy(preference);
+}
+void destroy(cublasLtMatmulDesc_t product) { cublas_lt().MatmulDescDestroy(product); }
+
+template <class Raw>
+using LtHandle = Handle<Raw, static_cast<void (*)(Raw)>(destroy)>;
+
+class Layout : public LtHandle<cublasLtMatrixLayout_t> {
  public:
   /// Column-major, as cublasLt sees it.
   Layout(kernels::gpu::Type type, int rows, int cols, int stride) {
@@ -31,15 +40,9 @@ class Layout {
                                          static_cast<std::uint64_t>(cols), stride),
           "describing a matrix");
   }
-  Layout(const Layout&) = delete;
-  ~Layout() { cublas_lt().MatrixLayoutDestroy(raw_); }
-  cublasLtMatrixLayout_t get() const { return raw_; }
-
- private:
-  cublasLtMatrixLayout_t raw_ = nullptr;
 };
 
-class Preference {
+class Preference : public LtHandle<cublasLtMatmulPreference_t> {
  public:
   Preference() {
     check(cublas_lt().MatmulPreferenceCreate(&raw_), "cublasLt preferences");
@@ -52,9 +55,6 @@ class Preference {
           CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
       set(operand, kPointerAlignment);
   }
-  Preference(const Preference&) = delete;
-  ~Preference() { cublas_lt().MatmulPreferenceDestroy(raw_); }
-  cublasLtMatmulPreference_t get() const { return raw_; }
 
  private:
   template <class T>
@@ -62,10 +62,9 @@ class Preference {
     check(cublas_lt().MatmulPreferenceSetAttribute(raw_, attribute, &value, sizeof value),
           "cublasLt preferences");
   }
-  cublasLtMatmulPreference_t raw_ = nullptr;
 };
 
-class Operation {
+class Operation : public LtHandle<cublasLtMatmulDesc_t> {
  public:
   Operation() {
     check(cublas_lt().MatmulDescCreate(&raw_, CUBLAS_COMPUTE_32F, CUDA_R_32F),
@@ -75,12 +74,6 @@ class Operation {
                                              sizeof transposed),
           "describing a product");
   }
-  Operation(const Operation&) = delete;
-  ~Operation() { cublas_lt().MatmulDescDestroy(raw_); }
-  cublasLtMatmulDesc_t get() const { return raw_; }
-
- private:
-  cublasLtMatmulDesc_t raw_ = nullptr;
 };
 
 }  // namespace
