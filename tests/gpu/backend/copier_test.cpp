@@ -4,7 +4,6 @@
 #include "kernels/blocks/blocks.hpp"
 #include "tests/gpu/backend/gpu_world.hpp"
 #include "workers/backends/cuda/cuda_copier.hpp"
-#include "workers/backends/cuda/device/copy_batch.hpp"
 #include "workers/backends/errors.hpp"
 
 using namespace gpu_backend_test;

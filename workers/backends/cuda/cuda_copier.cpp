@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "kernels/blocks/blocks.hpp"
-#include "workers/backends/cuda/device/copy_batch.hpp"
 #include "workers/backends/cuda/device/profiler_range.hpp"
 #include "workers/backends/errors.hpp"
 
@@ -80,13 +79,41 @@ void CudaCopier::list_copies(CopyDirection direction, std::span<const BlockCopy>
 }
 
 void CudaCopier::enqueue_copies(CopyDirection direction, const Stream& stream) {
-  const CopyList list{to_, from_, sizes_};
   // The driver only batches copies of page-locked memory.
-  if (tier_.asynchronous()) {
-    copy_batch(list, direction, stream);
-  } else {
-    copy_one_by_one(list, stream);
-  }
+  if (!tier_.asynchronous()) return copy_one_by_one(stream);
+  if (!to_.empty()) copy_batch(direction, stream);
+}
+
+/// One driver call per copy; with pageable memory each returns when the copy is done.
+void CudaCopier::copy_one_by_one(const Stream& stream) {
+  for (std::size_t i = 0; i < to_.size(); ++i)
+    check(cudaMemcpyAsync(to_[i], from_[i], sizes_[i], cudaMemcpyDefault, stream.get()),
+          "copying a KV block");
+}
+
+/// All copies, in any order. One driver call on CUDA 12.8 and later, whatever their number.
+void CudaCopier::copy_batch([[maybe_unused]] CopyDirection direction, const Stream& stream) {
+#if CUDART_VERSION >= 12080
+  // Nothing writes a host slot while it is loaded, so the source may be read early. A device block
+  // that is stored may still be written by the step that the stream waits for.
+  cudaMemcpyAttributes how{};
+  how.srcAccessOrder = direction == CopyDirection::load ? cudaMemcpySrcAccessOrderAny
+                                                        : cudaMemcpySrcAccessOrderStream;
+  how.flags = cudaMemcpyFlagPreferOverlapWithCompute;
+  std::size_t first = 0;
+#if CUDART_VERSION >= 13000
+  check(cudaMemcpyBatchAsync(to_.data(), from_.data(), sizes_.data(), to_.size(), &how, &first, 1,
+                             stream.get()),
+        "copying KV blocks");
+#else
+  std::size_t failed = 0;
+  check(cudaMemcpyBatchAsync(to_.data(), from_.data(), sizes_.data(), to_.size(), &how, &first, 1,
+                             &failed, stream.get()),
+        "copying KV blocks");
+#endif
+#else
+  copy_one_by_one(stream);
+#endif
 }
 
 void CudaCopier::upload_ids(Batch& batch, std::span<const BlockCopy> copies, const Stream& stream) {

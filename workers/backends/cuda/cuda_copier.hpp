@@ -6,7 +6,6 @@
 #include <optional>
 #include <vector>
 
-#include "workers/backends/cuda/cuda_cell.hpp"
 #include "workers/backends/cuda/device/handles.hpp"
 #include "workers/backends/cuda/device/host_memory.hpp"
 #include "workers/engine/step/block_copier.hpp"
@@ -83,6 +82,8 @@ class CudaCopier final : public engine::BlockCopier {
   std::byte* block(engine::BlockId id) const;
   void list_copies(engine::CopyDirection direction, std::span<const engine::BlockCopy> copies);
   void enqueue_copies(engine::CopyDirection direction, const Stream& stream);
+  void copy_one_by_one(const Stream& stream);
+  void copy_batch(engine::CopyDirection direction, const Stream& stream);
   void upload_ids(Batch& batch, std::span<const engine::BlockCopy> copies, const Stream& stream);
   void enqueue_poison(const Batch& batch, const Stream& stream);
   void enqueue_checksums(Batch& batch, const Stream& stream);
