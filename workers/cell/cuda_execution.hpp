@@ -2,7 +2,6 @@
 #include <memory>
 #include <optional>
 
-#include "workers/backends/cuda/cuda_cell.hpp"
 #include "workers/backends/cuda/cuda_device.hpp"
 #include "workers/cell/execution.hpp"
 

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "workers/backends/cuda/cuda_cell.hpp"
 #include "workers/backends/cuda/cuda_device.hpp"
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/step/step.hpp"

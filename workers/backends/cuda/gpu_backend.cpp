@@ -257,12 +257,10 @@ GpuBackend::Flight& GpuBackend::enqueue(const engine::StepPlan& plan) {
 void GpuBackend::complete(const Flight& flight) {
   const engine::WallClock clock;
   flight.end.synchronize();
-  cost_ = {.steps = 1,
-           .prepare = flight.prepare,
+  cost_ = {.prepare = flight.prepare,
            .launch = flight.launch,
            .device = Event::seconds_between(flight.start, flight.end),
            .wait = engine::to_seconds(clock.now())};
-  total_.steps += 1;
   total_.prepare += cost_.prepare;
   total_.launch += cost_.launch;
   total_.device += cost_.device;

@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "workers/backends/cuda/cuda_cell.hpp"
+#include "workers/backends/cuda/cuda_device.hpp"
 #include "workers/backends/cuda/device/handles.hpp"
 #include "workers/backends/cuda/device/profiler_range.hpp"
 #include "workers/backends/cuda/forward/activations.hpp"
