@@ -27,7 +27,7 @@ namespace {
 constexpr std::int64_t kGib = std::int64_t{1} << 30;
 constexpr std::size_t kMib = std::size_t{1} << 20;
 
-/// What a test's page locker did; outlives the locker.
+/// What a test's page locking did; outlives it.
 struct Locks {
   std::atomic<int> locked{0};
   std::atomic<int> unlocked{0};
@@ -35,23 +35,14 @@ struct Locks {
   std::shared_future<void> released;  // valid: a lock waits for it
 };
 
-class FakeLocker final : public PageLocker {
- public:
-  explicit FakeLocker(Locks& locks) : locks_(locks) {}
-  bool asynchronous() const override { return true; }
-  void lock(std::byte*, std::size_t) override {
-    if (locks_.released.valid()) locks_.released.wait();
-    if (locks_.locked == locks_.fail_at) throw DeviceOutOfMemory("no more pages");
-    ++locks_.locked;
-  }
-  void unlock(std::byte*, std::size_t) noexcept override { ++locks_.unlocked; }
-
- private:
-  Locks& locks_;
-};
-
 HostMemory memory_of(Locks& locks, std::size_t piece_mib = 4) {
-  return {std::make_unique<FakeLocker>(locks),
+  return {{.lock =
+               [&locks](std::byte*, std::size_t) {
+                 if (locks.released.valid()) locks.released.wait();
+                 if (locks.locked == locks.fail_at) throw DeviceOutOfMemory("no more pages");
+                 ++locks.locked;
+               },
+           .unlock = [&locks](std::byte*) { ++locks.unlocked; }},
           {.piece_bytes = piece_mib * kMib, .touch_threads = 3, .numa_node = -1}};
 }
 
@@ -178,7 +169,7 @@ TEST_CASE("a slot larger than a piece is refused, and waiting without a reservat
 }
 
 TEST_CASE("pageable memory is ready as soon as it is touched, and says that copies block") {
-  HostMemory memory(no_page_locking(), {.piece_bytes = 2 * kMib});
+  HostMemory memory(PageLocking{}, {.piece_bytes = 2 * kMib});
   memory.reserve(3, kMib);
   memory.wait_ready();
   CHECK(ready_slots(memory, 2) == 3);

@@ -26,7 +26,7 @@ class CopyWorld {
                      bool pinned = true)
       : block_bytes_(block_bytes),
         pool_(static_cast<std::size_t>(kArenaBlocks * block_bytes)),
-        memory_(pinned ? cuda_locker() : backends::no_page_locking(),
+        memory_(pinned ? cuda_locking() : backends::PageLocking{},
                 {.piece_bytes = std::size_t{4} << 20, .touch_threads = 2, .numa_node = -1}) {
     memory_.reserve(kSlots, static_cast<std::size_t>(block_bytes));
     memory_.wait_ready();

@@ -77,7 +77,7 @@ class Device {
     const engine::TierConfig& tier = serving.engine.tier;
     if (tier.kind == engine::TierKind::none) return;
     memory_ = std::make_unique<backends::HostMemory>(
-        serving.pinned_host ? cuda_locker() : backends::no_page_locking(),
+        serving.pinned_host ? cuda_locking() : backends::PageLocking{},
         backends::HostMemoryOptions{.piece_bytes = std::size_t{4} << 20});
     memory_->reserve(static_cast<int>(tier.host_blocks),
                      static_cast<std::size_t>(backend_->block_bytes()));

@@ -1,19 +1,6 @@
 #include "tests/gpu/backend/gpu_world.hpp"
 
 namespace gpu_backend_test {
-namespace {
-
-class Locker final : public backends::PageLocker {
- public:
-  bool asynchronous() const override { return true; }
-  void lock(std::byte* data, std::size_t bytes) override {
-    backends::cuda::check(cudaHostRegister(data, bytes, cudaHostRegisterPortable), "locking");
-  }
-  void unlock(std::byte* data, std::size_t) noexcept override { cudaHostUnregister(data); }
-};
-
-}  // namespace
-
 std::string no_device() {
   int count = 0;
   const cudaError_t code = cudaGetDeviceCount(&count);
@@ -108,6 +95,13 @@ std::vector<std::uint32_t> blocks_from(std::uint32_t first, int count) {
   return all;
 }
 
-std::unique_ptr<backends::PageLocker> cuda_locker() { return std::make_unique<Locker>(); }
+backends::PageLocking cuda_locking() {
+  return {.lock =
+              [](std::byte* data, std::size_t bytes) {
+                backends::cuda::check(cudaHostRegister(data, bytes, cudaHostRegisterPortable),
+                                      "locking");
+              },
+          .unlock = [](std::byte* data) { cudaHostUnregister(data); }};
+}
 
 }  // namespace gpu_backend_test

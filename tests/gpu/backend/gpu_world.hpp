@@ -62,6 +62,6 @@ Tokens some_tokens(int count, int vocab, int seed = 0);
 std::vector<std::uint32_t> blocks_from(std::uint32_t first, int count);
 
 /// Page-locks with CUDA, as a device's host tier does.
-std::unique_ptr<backends::PageLocker> cuda_locker();
+backends::PageLocking cuda_locking();
 
 }  // namespace gpu_backend_test

@@ -61,7 +61,7 @@ class TierServing {
     config_.tier.store_mode = engine::StoreMode::all;
     config_.tier.host_blocks = host_slots;
     memory_ = std::make_unique<backends::HostMemory>(
-        cuda_locker(), backends::HostMemoryOptions{.piece_bytes = std::size_t{4} << 20});
+        cuda_locking(), backends::HostMemoryOptions{.piece_bytes = std::size_t{4} << 20});
     memory_->reserve(host_slots, static_cast<std::size_t>(backend->block_bytes()));
     options.debug = true;
     copier.emplace(0, backends::cuda::BlockArena{backend->arena(), backend->block_bytes()},

@@ -17,20 +17,15 @@ namespace cuda {
 namespace {
 
 /// Page-locks memory for all contexts of this process.
-class CudaPageLocker final : public PageLocker {
- public:
-  explicit CudaPageLocker(int device) : device_(device) {}
-  bool asynchronous() const override { return true; }
-  void lock(std::byte* data, std::size_t bytes) override {
-    check(cudaSetDevice(device_), "choosing the device");
-    check(cudaHostRegister(data, bytes, cudaHostRegisterPortable),
-          "page-locking memory of the host tier");
-  }
-  void unlock(std::byte* data, std::size_t) noexcept override { cudaHostUnregister(data); }
-
- private:
-  int device_;
-};
+PageLocking page_locking(int device) {
+  return {.lock =
+              [device](std::byte* data, std::size_t bytes) {
+                check(cudaSetDevice(device), "choosing the device");
+                check(cudaHostRegister(data, bytes, cudaHostRegisterPortable),
+                      "page-locking memory of the host tier");
+              },
+          .unlock = [](std::byte* data) { cudaHostUnregister(data); }};
+}
 
 std::string gemm_library() { return "cublasLt " + std::to_string(cublas_lt().GetVersion()); }
 
@@ -100,22 +95,18 @@ class Device final : public CudaDevice {
   std::unique_ptr<CudaCell> make_cell(const CudaCellOptions& options) override {
     if (!weights_) throw std::logic_error("a cell was asked for before any weights were loaded");
     check(cudaSetDevice(info_.ordinal), "choosing the device");
-    std::unique_ptr<HostMemory>& tier = options.host_pinned ? pinned_ : pageable_;
-    if (options.host_slots > 0) (options.host_pinned ? pageable_ : pinned_).reset();
-    if (options.host_slots > 0 && !tier) tier = make_tier(options.host_pinned);
+    const bool has_tier = options.host_slots > 0;
+    if (has_tier) make_tier(options.host_pinned);
     try {
       return std::make_unique<Cell>(info_.ordinal, *weights_, options,
-                                    options.host_slots > 0 ? tier.get() : nullptr, gemms_);
+                                    has_tier ? tier_.get() : nullptr, gemms_);
     } catch (...) {
-      if (tier && tier->failed()) tier.reset();  // the next cell may reserve less
+      if (tier_ && tier_->failed()) tier_.reset();  // the next cell may reserve less
       throw;
     }
   }
 
-  void free_host_memory() noexcept override {
-    pinned_.reset();
-    pageable_.reset();
-  }
+  void free_host_memory() noexcept override { tier_.reset(); }
 
   std::unique_ptr<TelemetrySampler> start_telemetry() override {
     if (!nvml_) return nullptr;
@@ -128,11 +119,12 @@ class Device final : public CudaDevice {
   }
 
  private:
-  std::unique_ptr<HostMemory> make_tier(bool pinned) const {
-    HostMemoryOptions options;
-    options.numa_node = info_.numa_node;
-    return std::make_unique<HostMemory>(
-        pinned ? std::make_unique<CudaPageLocker>(info_.ordinal) : no_page_locking(), options);
+  /// Keeps the tier of an earlier cell if it is of this kind.
+  void make_tier(bool pinned) {
+    if (tier_ && tier_->asynchronous() == pinned) return;
+    tier_.reset();  // two tiers rarely fit at once
+    tier_ = std::make_unique<HostMemory>(pinned ? page_locking(info_.ordinal) : PageLocking{},
+                                         HostMemoryOptions{.numa_node = info_.numa_node});
   }
 
   std::unique_ptr<Nvml> nvml_;
@@ -140,7 +132,7 @@ class Device final : public CudaDevice {
   GemmTable gemms_;
   std::optional<DeviceWeights> weights_;
   std::string weights_key_;
-  std::unique_ptr<HostMemory> pinned_, pageable_;  // at most one of them
+  std::unique_ptr<HostMemory> tier_;
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ constexpr std::size_t kHugePage = std::size_t{2} << 20;
 constexpr std::size_t kPage = 4096;
 
 /// Maps memory that starts at a huge page: maps one huge page more, and unmaps the excess.
-std::byte* map_aligned(std::size_t bytes) {
+Mapping map_aligned(std::size_t bytes) {
   void* raw = mmap(nullptr, bytes + kHugePage, PROT_READ | PROT_WRITE,
                    MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
   if (raw == MAP_FAILED)
@@ -33,7 +33,7 @@ std::byte* map_aligned(std::size_t bytes) {
   if (before > 0) munmap(start, before);
   munmap(start + before + bytes, kHugePage - before);
   madvise(start + before, bytes, MADV_HUGEPAGE);  // a hint: without huge pages it is only slower
-  return start + before;
+  return {start + before, Unmap{bytes}};
 }
 
 /// Prefers pages of one NUMA node. When the kernel does not know the call or the node, pages come
@@ -59,36 +59,22 @@ void touch(std::byte* data, std::size_t bytes, int threads) {
   for (std::thread& other : others) other.join();
 }
 
-class NoLocking final : public PageLocker {
- public:
-  bool asynchronous() const override { return false; }
-  void lock(std::byte*, std::size_t) override {}
-  void unlock(std::byte*, std::size_t) noexcept override {}
-};
-
 }  // namespace
 
-std::unique_ptr<PageLocker> no_page_locking() { return std::make_unique<NoLocking>(); }
+void Unmap::operator()(std::byte* data) const noexcept { munmap(data, bytes); }
 
-HostMemory::HostMemory(std::unique_ptr<PageLocker> locker, const HostMemoryOptions& options)
-    : locker_(std::move(locker)), options_(options) {
+HostMemory::HostMemory(PageLocking locking, const HostMemoryOptions& options)
+    : locking_(std::move(locking)), options_(options) {
   options_.piece_bytes = (options_.piece_bytes + kHugePage - 1) / kHugePage * kHugePage;
   options_.touch_threads = std::max(1, options_.touch_threads);
-  worker_ = std::thread([this] { prepare_pieces(); });
+  worker_ = std::jthread([this](const std::stop_token& stop) { prepare_pieces(stop); });
 }
 
 HostMemory::~HostMemory() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  changed_.notify_all();
+  worker_.request_stop();
   worker_.join();
-  for (int i = 0; i < static_cast<int>(bases_.size()); ++i) {
-    std::byte* base = bases_[static_cast<std::size_t>(i)];
-    if (i < pieces_ready_) locker_->unlock(base, options_.piece_bytes);
-    munmap(base, options_.piece_bytes);
-  }
+  for (int i = 0; asynchronous() && i < pieces_ready_; ++i)
+    locking_.unlock(pieces_[static_cast<std::size_t>(i)].get());
 }
 
 void HostMemory::reserve(int slots, std::size_t slot_bytes) {
@@ -101,11 +87,10 @@ void HostMemory::reserve(int slots, std::size_t slot_bytes) {
   slot_bytes_ = slot_bytes;
   slots_per_piece_ = static_cast<int>(options_.piece_bytes / slot_bytes);
   const int pieces = (slots + slots_per_piece_ - 1) / slots_per_piece_;
-  while (static_cast<int>(bases_.size()) < pieces) {
-    bases_.push_back(map_aligned(options_.piece_bytes));
+  while (std::ssize(pieces_) < pieces) {
+    pieces_.push_back(map_aligned(options_.piece_bytes));
     const std::lock_guard lock(mutex_);
-    to_ready_.push_back(bases_.back());
-    ++pieces_wanted_;
+    to_ready_.push_back(pieces_.back().get());
   }
   changed_.notify_all();
 }
@@ -118,7 +103,7 @@ bool HostMemory::failed() {
 bool HostMemory::wait_ready(std::stop_token stop) {
   std::unique_lock lock(mutex_);
   const bool over = changed_.wait(lock, std::move(stop), [this] {
-    return failure_ != nullptr || pieces_ready_ >= pieces_wanted_;
+    return failure_ != nullptr || pieces_ready_ >= std::ssize(pieces_);
   });
   if (failure_ != nullptr) std::rethrow_exception(failure_);
   return over;
@@ -137,7 +122,7 @@ void HostMemory::wait_slots(int n) {
 std::byte* HostMemory::slot(engine::HostSlot slot) const {
   const auto at = static_cast<std::uint32_t>(slot);
   const auto per_piece = static_cast<std::uint32_t>(slots_per_piece_);
-  return bases_[at / per_piece] + at % per_piece * slot_bytes_;
+  return pieces_[at / per_piece].get() + at % per_piece * slot_bytes_;
 }
 
 void HostMemory::rethrow_failure() {
@@ -145,12 +130,10 @@ void HostMemory::rethrow_failure() {
   if (failure_ != nullptr) std::rethrow_exception(failure_);
 }
 
-void HostMemory::prepare_pieces() {
+void HostMemory::prepare_pieces(const std::stop_token& stop) {
+  const auto todo = [this] { return std::ssize(to_ready_) > pieces_ready_; };
   std::unique_lock lock(mutex_);
-  while (true) {
-    const auto todo = [this] { return static_cast<int>(to_ready_.size()) > pieces_ready_; };
-    changed_.wait(lock, [&] { return stop_ || todo(); });
-    if (stop_) return;
+  while (changed_.wait(lock, stop, todo) && !stop.stop_requested()) {
     std::byte* piece = to_ready_[static_cast<std::size_t>(pieces_ready_)];
     lock.unlock();
     try {
@@ -171,7 +154,7 @@ void HostMemory::prepare_piece(std::byte* piece) {
   const engine::WallClock clock;
   prefer_node(piece, options_.piece_bytes, options_.numa_node);
   touch(piece, options_.piece_bytes, options_.touch_threads);
-  locker_->lock(piece, options_.piece_bytes);
+  if (asynchronous()) locking_.lock(piece, options_.piece_bytes);
   locking_ns_ += clock.now().count();
 }
 

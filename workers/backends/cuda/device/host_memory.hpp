@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <memory>
 #include <mutex>
 #include <stop_token>
@@ -14,16 +15,19 @@
 
 namespace backends {
 
-/// Makes host memory accessible to the copy engines of a device. Called by the tier's background
-/// thread.
-class PageLocker {
- public:
-  virtual ~PageLocker() = default;
-  /// Whether copies from and to this memory run asynchronously: false for pageable memory.
-  virtual bool asynchronous() const = 0;
-  virtual void lock(std::byte* data, std::size_t bytes) = 0;
-  virtual void unlock(std::byte* data, std::size_t bytes) noexcept = 0;
+/// Makes host memory accessible to the copy engines of a device; the tier's background thread calls
+/// it. Empty functions leave memory pageable: the driver stages copies, and they block the caller.
+struct PageLocking {
+  std::function<void(std::byte* data, std::size_t bytes)> lock;
+  std::function<void(std::byte* data)> unlock;  // throws nothing
 };
+
+/// A piece of mapped memory, which it owns.
+struct Unmap {
+  std::size_t bytes = 0;
+  void operator()(std::byte* data) const noexcept;
+};
+using Mapping = std::unique_ptr<std::byte, Unmap>;
 
 struct HostMemoryOptions {
   std::size_t piece_bytes = std::size_t{1} << 30;  // unit of mapping, touching and locking
@@ -38,7 +42,7 @@ struct HostMemoryOptions {
 /// All calls must come from one thread.
 class HostMemory {
  public:
-  HostMemory(std::unique_ptr<PageLocker> locker, const HostMemoryOptions& options);
+  HostMemory(PageLocking locking, const HostMemoryOptions& options);
   ~HostMemory();
   HostMemory(const HostMemory&) = delete;
   HostMemory& operator=(const HostMemory&) = delete;
@@ -49,14 +53,15 @@ class HostMemory {
 
   int slots() const { return slots_; }
   std::size_t slot_bytes() const { return slot_bytes_; }
-  bool asynchronous() const { return locker_->asynchronous(); }
+  /// Whether copies run asynchronously: not from and to pageable memory.
+  bool asynchronous() const { return locking_.lock != nullptr; }
   /// True when the background thread has stopped on an error, which reserve() and the waits
   /// rethrow: no more slots become ready.
   bool failed();
   /// Waits until all reserved slots are ready; returns false when `stop` is requested first.
   bool wait_ready(std::stop_token stop = {});
   /// Bytes mapped so far.
-  std::int64_t bytes() const { return static_cast<std::int64_t>(pieces_wanted_) * piece_bytes(); }
+  std::int64_t bytes() const { return std::ssize(pieces_) * piece_bytes(); }
   /// Time and bytes that the background thread has worked on.
   double locking_seconds() const { return engine::to_seconds(engine::Nanos{locking_ns_.load()}); }
   std::int64_t locked_bytes() const { return pieces_ready_.load() * piece_bytes(); }
@@ -68,30 +73,25 @@ class HostMemory {
   std::byte* slot(engine::HostSlot slot) const;
 
  private:
-  void prepare_pieces();
+  void prepare_pieces(const std::stop_token& stop);
   void prepare_piece(std::byte* piece);
   void rethrow_failure();
   std::int64_t piece_bytes() const { return static_cast<std::int64_t>(options_.piece_bytes); }
 
-  std::unique_ptr<PageLocker> locker_;
+  PageLocking locking_;
   HostMemoryOptions options_;
   int slots_ = 0;
   std::size_t slot_bytes_ = 0;
   int slots_per_piece_ = 1;
-  std::vector<std::byte*> bases_;  // by piece; reserve() grows it before requesting a piece
+  std::vector<Mapping> pieces_;
 
   std::mutex mutex_;
   std::condition_variable_any changed_;
-  int pieces_wanted_ = 0;             // guarded by mutex_
-  std::vector<std::byte*> to_ready_;  // guarded by mutex_
-  bool stop_ = false;                 // guarded by mutex_
+  std::vector<std::byte*> to_ready_;  // the same pieces, for the thread; guarded by mutex_
   std::exception_ptr failure_;        // guarded by mutex_
   std::atomic<int> pieces_ready_{0};
   std::atomic<std::int64_t> locking_ns_{0};
-  std::thread worker_;
+  std::jthread worker_;
 };
-
-/// Leaves memory pageable: the driver stages copies, and they block the caller.
-std::unique_ptr<PageLocker> no_page_locking();
 
 }  // namespace backends

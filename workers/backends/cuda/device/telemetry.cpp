@@ -1,5 +1,7 @@
 #include "workers/backends/cuda/device/telemetry.hpp"
 
+#include <condition_variable>
+#include <mutex>
 #include <utility>
 
 #include "workers/backends/cuda/device/errors.hpp"
@@ -7,27 +9,22 @@
 namespace backends {
 
 TelemetrySampler::TelemetrySampler(std::function<NvmlSample()> take, engine::Nanos period)
-    : take_(std::move(take)), period_(period), thread_([this] { run(); }) {}
-
-TelemetrySampler::~TelemetrySampler() {
-  if (thread_.joinable()) stop();
-}
+    : take_(std::move(take)),
+      period_(period),
+      thread_([this](const std::stop_token& stop) { run(stop); }) {}
 
 std::vector<TelemetryRow> TelemetrySampler::stop() {
-  {
-    const std::lock_guard lock(mutex_);
-    stop_ = true;
-  }
-  stopped_.notify_all();
+  thread_.request_stop();
   if (thread_.joinable()) thread_.join();
   return std::move(rows_);
 }
 
-void TelemetrySampler::run() {
-  std::unique_lock lock(mutex_);
+void TelemetrySampler::run(const std::stop_token& stop) {
+  std::mutex mutex;  // nothing but the stop ends the wait
+  std::condition_variable_any stopped;
+  std::unique_lock lock(mutex);
   engine::Nanos due{0};
   do {
-    lock.unlock();
     try {
       const double t = engine::to_seconds(clock_.now());
       rows_.push_back({t, take_()});
@@ -35,10 +32,9 @@ void TelemetrySampler::run() {
       // A card that does not answer leaves a gap in the samples; the steps of the cell show the
       // effect.
     }
-    lock.lock();
     due += period_;  // due times are multiples of the period, so that samples do not drift
-    stopped_.wait_for(lock, due - clock_.now(), [this] { return stop_; });
-  } while (!stop_);
+    stopped.wait_for(lock, stop, due - clock_.now(), [] { return false; });
+  } while (!stop.stop_requested());
 }
 
 }  // namespace backends

@@ -1,7 +1,5 @@
 #pragma once
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -20,24 +18,18 @@ struct TelemetryRow {
 class TelemetrySampler {
  public:
   TelemetrySampler(std::function<NvmlSample()> take, engine::Nanos period);
-  ~TelemetrySampler();
-  TelemetrySampler(const TelemetrySampler&) = delete;
-  TelemetrySampler& operator=(const TelemetrySampler&) = delete;
 
   /// Ends sampling and returns the rows in order of time.
   std::vector<TelemetryRow> stop();
 
  private:
-  void run();
+  void run(const std::stop_token& stop);
 
   std::function<NvmlSample()> take_;
   engine::Nanos period_;
   engine::WallClock clock_;
-  std::mutex mutex_;
-  std::condition_variable stopped_;
-  bool stop_ = false;               // guarded by mutex_
   std::vector<TelemetryRow> rows_;  // owned by the thread until it ends
-  std::thread thread_;
+  std::jthread thread_;
 };
 
 }  // namespace backends
