@@ -222,14 +222,16 @@ uint32_t kvsweep_scheduler_version(void) { return KVSWEEP_SCHEDULER_VERSION; }
 kvsweep_decider* kvsweep_open(const kvsweep_setup* pool, const char* settings, char* error,
                               int32_t error_size) {
   try {
-    return new kvsweep_decider(*pool, settings);
+    return std::make_unique<kvsweep_decider>(*pool, settings).release();
   } catch (const std::exception& problem) {
     std::strncpy(error, problem.what(), static_cast<std::size_t>(error_size) - 1);
     error[error_size - 1] = '\0';
     return nullptr;
   }
 }
-void kvsweep_close(kvsweep_decider* decider) { delete decider; }
+void kvsweep_close(kvsweep_decider* decider) {
+  const std::unique_ptr<kvsweep_decider> owned(decider);
+}
 const char* kvsweep_message(const kvsweep_decider* decider) { return decider->message.c_str(); }
 int32_t kvsweep_preempts_last(const kvsweep_decider* decider) {
   return decider->policy.order == "fcfs" ? 1 : 0;
