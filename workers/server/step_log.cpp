@@ -9,7 +9,7 @@
 #include <unordered_map>
 #include <utility>
 
-#include "workers/engine/base/monotonic.hpp"
+#include "workers/engine/base/clock.hpp"
 #include "workers/server/dialect/shallow_json.hpp"
 #include "workers/server/http/bodies.hpp"
 

@@ -3,8 +3,6 @@
 #include <ctime>
 #include <thread>
 
-#include "workers/engine/base/monotonic.hpp"
-
 namespace engine {
 
 Nanos monotonic_now() { return std::chrono::steady_clock::now().time_since_epoch(); }

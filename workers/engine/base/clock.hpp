@@ -12,6 +12,9 @@ using Nanos = std::chrono::nanoseconds;
 constexpr double to_seconds(Nanos t) { return static_cast<double>(t.count()) * 1e-9; }
 inline Nanos from_seconds(double seconds) { return Nanos{std::llround(seconds * 1e9)}; }
 
+/// Now, on the clock that a WallClock counts from, which all processes of a machine share:
+/// CLOCK_MONOTONIC.
+Nanos monotonic_now();
 /// The calendar time, in a form for people: "2026-01-31T12:00:00Z".
 std::string utc_now();
 /// Seconds until a Unix time, e.g. SLURM_JOB_END_TIME; negative when it has passed.
