@@ -282,12 +282,12 @@ TEST_CASE("a block of two pins stays until both are gone", "[kv_cache]") {
   CHECK(world.kv.num_free() == 10);
 }
 
-TEST_CASE("leading blocks that all holders share are their common prefix", "[kv_cache]") {
+TEST_CASE("leading blocks that two requests share have two references", "[kv_cache]") {
   KvWorld world(11, 4);
   auto& a = world.admitted(tokens(8) + tokens(3, 1));
   world.admitted(tokens(8) + tokens(3, 2));
-  CHECK(world.kv.common_prefix_blocks(a, 2) == 2);
-  CHECK(world.kv.common_prefix_blocks(a, 3) == 0);
+  for (int i = 0; i < 3; ++i)
+    CHECK(world.kv.pool().refs(a.blocks[static_cast<std::size_t>(i)]) == (i < 2 ? 2 : 1));
 }
 
 TEST_CASE("an eviction names the turn that lost content and the turn that allocated",

@@ -150,8 +150,11 @@ void Script::describe_common_prefix(bool scheduled, ordered_json& record) const 
   if (!scheduled) return;
   const Request* first = scheduler.running().front();
   blocks = 0;
-  if (first != nullptr && workload.kv.prefix_caching)
-    blocks = kv.common_prefix_blocks(*first, static_cast<int>(scheduler.running().size()));
+  if (first == nullptr || !workload.kv.prefix_caching) return;
+  const auto holders = static_cast<int>(scheduler.running().size());
+  const auto differs = std::ranges::find_if(
+      first->blocks, [&](engine::BlockId block) { return kv.pool().refs(block) != holders; });
+  blocks = static_cast<int>(differs - first->blocks.begin());
 }
 
 ordered_json Script::evicted() const {

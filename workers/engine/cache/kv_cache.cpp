@@ -287,12 +287,6 @@ void KvCache::release_block(BlockId block) {
   }
 }
 
-int KvCache::common_prefix_blocks(const Request& request, int holders) const {
-  const auto differs = std::ranges::find_if(
-      request.blocks, [&](BlockId block) { return pool_.refs(block) != holders; });
-  return static_cast<int>(differs - request.blocks.begin());
-}
-
 void KvCache::verify() const {
   const auto require = [](bool holds, const std::string& what) {
     if (!holds) throw std::logic_error("KV cache: " + what);

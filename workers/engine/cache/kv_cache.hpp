@@ -151,10 +151,6 @@ class KvCache {
   /// effect while a block is in use.
   void restore_order();
 
-  /// Leading blocks of `request` that all `holders` requests share (the common prefix of cascade
-  /// attention).
-  int common_prefix_blocks(const Request& request, int holders) const;
-
   /// Walks the whole pool and throws std::logic_error when the bookkeeping is inconsistent.
   /// O(pool).
   void verify() const;

@@ -1,7 +1,6 @@
 // How requests wait for KV from the host, and continue with what has arrived.
 #include <algorithm>
 #include <cassert>
-#include <ranges>
 
 #include "workers/engine/scheduler/state.hpp"
 

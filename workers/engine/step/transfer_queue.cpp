@@ -40,7 +40,6 @@ TransferId TransferQueue::submit(const TransferKind& kind, std::span<const Block
   transfer.kind = kind;
   transfer.copies.assign(copies.begin(), copies.end());
   open_.push_back(&transfer);
-  ++num_open_;
   enqueue(transfer);
   return transfer.id;
 }
@@ -145,7 +144,7 @@ void TransferQueue::collect(Nanos now) {
 }
 
 std::span<const TransferDone> TransferQueue::poll(Nanos now) {
-  if (num_open_ > 0) collect(now);
+  if (busy()) collect(now);
   reported_.swap(over_);
   over_.clear();
   return reported_;
@@ -173,7 +172,6 @@ void TransferQueue::finish_if_over(Transfer& transfer) {
   if (transfer.arrived < static_cast<int>(transfer.copies.size())) return;
   over_.push_back({transfer.id, transfer.landed, transfer.failed});
   std::erase(open_, &transfer);
-  --num_open_;
   reusable_.push_back(&transfer);
 }
 

@@ -66,7 +66,7 @@ class TransferQueue {
   /// Transfers that ended since the last call. Valid until the next.
   std::span<const TransferDone> poll(Nanos now);
 
-  bool busy() const { return num_open_ > 0; }
+  bool busy() const { return !open_.empty(); }
   /// Whether poll() reports nothing: neither now, nor later without another submission.
   bool idle() const { return !busy() && over_.empty(); }
   /// Blocks of this direction that have not arrived, in transfers at least as urgent.
@@ -132,7 +132,6 @@ class TransferQueue {
   TransferStats stats_;
   double block_load_ns_;
   std::uint64_t num_submitted_ = 0;
-  int num_open_ = 0;
 };
 
 }  // namespace engine

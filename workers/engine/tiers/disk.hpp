@@ -37,7 +37,6 @@ class DiskTier {
   bool busy() const { return !reads_.empty(); }
   /// When the next read is done.
   Nanos next() const;
-  std::int64_t num_used() const { return store_.num_used(); }
 
  private:
   struct Read {
