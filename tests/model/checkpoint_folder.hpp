@@ -36,14 +36,14 @@ inline std::vector<NamedTensor> tensors_of(const model::WeightSource& source,
     const bool vector = parameter.kind == model::Parameter::Kind::norm_weight ||
                         parameter.kind == model::Parameter::Kind::bias;
     std::size_t at = 0;
-    for (std::size_t i = 0; i < parameter.parts.size(); ++i) {
-      std::vector<std::int64_t> shape{parameter.part_rows[i]};
+    for (const auto& [tensor, rows] : parameter.parts) {
+      std::vector<std::int64_t> shape{rows};
       if (!vector) shape.push_back(parameter.cols);
       const std::int64_t elements = shape[0] * (vector ? 1 : parameter.cols);
       const auto size = static_cast<std::size_t>(elements * model::size_of(type));
-      const bool head = parameter.parts[i] == "lm_head.weight";
-      tensors.push_back({(head ? "" : prefix) + parameter.parts[i], dtype_name(type), shape,
-                         bytes.substr(at, size)});
+      const bool head = tensor == "lm_head.weight";
+      tensors.push_back(
+          {(head ? "" : prefix) + tensor, dtype_name(type), shape, bytes.substr(at, size)});
       at += size;
     }
   }

@@ -2,7 +2,7 @@
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "workers/engine/base/errors.hpp"
-#include "workers/model/same_model.hpp"
+#include "workers/model/config.hpp"
 #include "workers/profiles/profiles.hpp"
 
 using Catch::Matchers::Contains;

@@ -1,5 +1,5 @@
 #include "workers/binding/key_groups.hpp"
-#include "workers/model/same_model.hpp"
+#include "workers/model/config.hpp"
 
 namespace worker {
 namespace {

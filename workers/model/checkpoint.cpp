@@ -157,18 +157,14 @@ DType type_of(const FoundTensor& found) {
                            found.tensor.dtype + ", expected F32, BF16 or F16");
 }
 
-bool is_vector(const Parameter& parameter) {
-  return parameter.kind == Parameter::Kind::norm_weight || parameter.kind == Parameter::Kind::bias;
-}
-
 std::string shape_text(const std::vector<std::int64_t>& shape) {
   return nlohmann::json(shape).dump();
 }
 
 /// Checks type and shape of one part of a parameter.
-void check_part(const FoundTensor& found, const Parameter& parameter, std::size_t part) {
-  std::vector<std::int64_t> expected{parameter.part_rows[part]};
-  if (!is_vector(parameter)) expected.push_back(parameter.cols);
+void check_part(const FoundTensor& found, const Parameter& parameter, std::int64_t rows) {
+  std::vector<std::int64_t> expected{rows};
+  if (!parameter.is_vector()) expected.push_back(parameter.cols);
   if (found.tensor.shape != expected)
     throw engine::InputError(found.file + ": tensor " + found.name + ": found shape " +
                              shape_text(found.tensor.shape) + ", expected " + shape_text(expected));
@@ -193,8 +189,8 @@ class Checkpoint : public WeightSource {
   Checkpoint(const fs::path& dir, const ModelConfig& config)
       : dir_(dir), config_(config), layout_(weight_layout(config, config.dtype)), files_(dir) {
     for (const Parameter& parameter : layout_.parameters)
-      for (std::size_t i = 0; i < parameter.parts.size(); ++i)
-        check_part(files_.need(parameter.parts[i]), parameter, i);
+      for (const auto& [tensor, rows] : parameter.parts)
+        check_part(files_.need(tensor), parameter, rows);
   }
 
   std::string describe() const override { return dir_.string(); }
@@ -205,10 +201,10 @@ class Checkpoint : public WeightSource {
   }
 
   void read(const Parameter& parameter, DType type, std::span<std::byte> out) const override {
-    const std::int64_t row_elements = is_vector(parameter) ? 1 : parameter.cols;
-    for (std::size_t i = 0; i < parameter.parts.size(); ++i) {
-      const FoundTensor& found = files_.need(parameter.parts[i]);
-      const auto elements = static_cast<std::size_t>(parameter.part_rows[i] * row_elements);
+    const std::int64_t row_elements = parameter.is_vector() ? 1 : parameter.cols;
+    for (const auto& [tensor, rows] : parameter.parts) {
+      const FoundTensor& found = files_.need(tensor);
+      const auto elements = static_cast<std::size_t>(rows * row_elements);
       const std::size_t bytes = elements * size_of(type);
       if (found.tensor.bytes.size() != elements * size_of(type_of(found)) || out.size() < bytes)
         throw std::invalid_argument("checkpoint: " + parameter.name +
@@ -222,9 +218,9 @@ class Checkpoint : public WeightSource {
   std::string compute_digest() const {
     std::string text = meaning_text(config_);
     for (const Parameter& parameter : layout_.parameters)
-      for (const std::string& part : parameter.parts) {
-        const StoredTensor& tensor = files_.need(part).tensor;
-        text += part + ' ' + tensor.dtype + ' ' + shape_text(tensor.shape) + ' ' +
+      for (const auto& [name, rows] : parameter.parts) {
+        const StoredTensor& tensor = files_.need(name).tensor;
+        text += name + ' ' + tensor.dtype + ' ' + shape_text(tensor.shape) + ' ' +
                 sweep::sha256_of(
                     {reinterpret_cast<const char*>(tensor.bytes.data()), tensor.bytes.size()}) +
                 '\n';

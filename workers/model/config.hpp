@@ -65,5 +65,9 @@ RopeTable rope_table(const ModelConfig& config);
 /// is the folder's name. Throws engine::InputError naming file and key: unknown architecture,
 /// missing or impossible values, features that are not supported.
 ModelConfig read_huggingface_config(const std::filesystem::path& dir);
+/// Throws engine::InputError, naming file and key, when DIR/config.json describes another model:
+/// tensors of the same shapes mean something else with other heads, norms or rotary positions. The
+/// type may differ, since weights are converted, and so may the context, since a profile limits it.
+void require_configuration(const std::filesystem::path& dir, const ModelConfig& expected);
 
 }  // namespace model

@@ -9,49 +9,28 @@ namespace {
 
 constexpr std::int64_t kAlignment = 256;  // bytes: also the alignment of a GPU's allocator
 
-struct Part {
-  std::string tensor;
-  std::int64_t rows;
-};
+using Kind = Parameter::Kind;
+using Part = Parameter::Part;
 
 class LayoutBuilder {
  public:
   explicit LayoutBuilder(DType stored_as) : element_bytes_(size_of(stored_as)) {}
 
-  int matrix(const std::string& name, const std::vector<Part>& parts, std::int64_t cols,
-             Parameter::Kind kind = Parameter::Kind::matrix) {
-    Parameter parameter = stacked(name, kind, parts);
-    parameter.cols = cols;
-    return add(parameter);
-  }
-  int vector(const std::string& name, Parameter::Kind kind, const std::vector<Part>& parts) {
-    Parameter parameter = stacked(name, kind, parts);
-    parameter.cols = std::exchange(parameter.rows, 1);
-    return add(parameter);
+  /// Adds a parameter of these parts and returns its index. `cols` are those of a matrix or table.
+  int add(const std::string& name, Kind kind, const std::vector<Part>& parts,
+          std::int64_t cols = 1) {
+    Parameter parameter{.name = name, .kind = kind, .cols = cols, .parts = parts};
+    for (const Part& part : parts) parameter.rows += part.rows;
+    if (parameter.is_vector()) std::swap(parameter.rows, parameter.cols);
+    parameter.offset = layout_.bytes;
+    const std::int64_t bytes = parameter.elements() * element_bytes_;
+    layout_.bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
+    layout_.parameters.push_back(std::move(parameter));
+    return static_cast<int>(layout_.parameters.size()) - 1;
   }
   WeightLayout& layout() { return layout_; }
 
  private:
-  static Parameter stacked(const std::string& name, Parameter::Kind kind,
-                           const std::vector<Part>& parts) {
-    Parameter parameter;
-    parameter.name = name;
-    parameter.kind = kind;
-    for (const Part& part : parts) {
-      parameter.parts.push_back(part.tensor);
-      parameter.part_rows.push_back(part.rows);
-      parameter.rows += part.rows;
-    }
-    return parameter;
-  }
-  int add(Parameter& parameter) {
-    parameter.offset = layout_.bytes;
-    const std::int64_t bytes = parameter.elements() * element_bytes_;
-    layout_.bytes += (bytes + kAlignment - 1) / kAlignment * kAlignment;
-    layout_.parameters.push_back(parameter);
-    return static_cast<int>(layout_.parameters.size()) - 1;
-  }
-
   int element_bytes_;
   WeightLayout layout_;
 };
@@ -86,12 +65,11 @@ class LayerBuilder {
       : builder_(builder), shape_(shape), prefix_("layers." + std::to_string(layer) + ".") {}
 
   void norm(const std::string& name, const char* tensor, int& weight, int& bias) {
-    using Kind = Parameter::Kind;
     const auto part = [&](const char* what) {
       return std::vector<Part>{{prefix_ + tensor + what, shape_.hidden}};
     };
-    weight = builder_.vector(prefix_ + name + ".weight", Kind::norm_weight, part(".weight"));
-    if (shape_.biases) bias = builder_.vector(prefix_ + name + ".bias", Kind::bias, part(".bias"));
+    weight = builder_.add(prefix_ + name + ".weight", Kind::norm_weight, part(".weight"));
+    if (shape_.biases) bias = builder_.add(prefix_ + name + ".bias", Kind::bias, part(".bias"));
   }
   void linear(const std::string& name, const std::vector<const char*>& tensors,
               const std::vector<std::int64_t>& rows, std::int64_t cols, bool has_bias, int& weight,
@@ -102,13 +80,12 @@ class LayerBuilder {
         all.push_back({prefix_ + tensors[i] + what, rows[i]});
       return all;
     };
-    weight = builder_.matrix(prefix_ + name + ".weight", parts(".weight"), cols);
-    if (has_bias)
-      bias = builder_.vector(prefix_ + name + ".bias", Parameter::Kind::bias, parts(".bias"));
+    weight = builder_.add(prefix_ + name + ".weight", Kind::matrix, parts(".weight"), cols);
+    if (has_bias) bias = builder_.add(prefix_ + name + ".bias", Kind::bias, parts(".bias"));
   }
   int head_norm(const std::string& name, const char* tensor) {
-    return builder_.vector(prefix_ + name + ".weight", Parameter::Kind::norm_weight,
-                           {{prefix_ + tensor + ".weight", shape_.head_dim}});
+    return builder_.add(prefix_ + name + ".weight", Kind::norm_weight,
+                        {{prefix_ + tensor + ".weight", shape_.head_dim}});
   }
 
  private:
@@ -143,27 +120,25 @@ LayerParameters add_layer(LayoutBuilder& builder, const ModelConfig& config, int
 }  // namespace
 
 WeightLayout weight_layout(const ModelConfig& config, DType stored_as) {
-  using Kind = Parameter::Kind;
   const ModelShape& s = config.shape;
   LayoutBuilder builder(stored_as);
   WeightLayout& layout = builder.layout();
   layout.embedding =
-      builder.matrix("embedding.weight", {{"embed_tokens.weight", s.vocab}}, s.hidden, Kind::table);
+      builder.add("embedding.weight", Kind::table, {{"embed_tokens.weight", s.vocab}}, s.hidden);
   if (s.learned_positions > 0)
-    layout.positions =
-        builder.matrix("positions.weight", {{"embed_positions.weight", s.learned_positions}},
-                       s.hidden, Kind::table);
+    layout.positions = builder.add("positions.weight", Kind::table,
+                                   {{"embed_positions.weight", s.learned_positions}}, s.hidden);
   for (int layer = 0; layer < s.layers; ++layer)
     layout.layers.push_back(add_layer(builder, config, layer));
   const std::string norm = config.architecture == Architecture::llama ? "norm" : "final_layer_norm";
   layout.final_norm_weight =
-      builder.vector("final_norm.weight", Kind::norm_weight, {{norm + ".weight", s.hidden}});
+      builder.add("final_norm.weight", Kind::norm_weight, {{norm + ".weight", s.hidden}});
   if (s.biases)
     layout.final_norm_bias =
-        builder.vector("final_norm.bias", Kind::bias, {{norm + ".bias", s.hidden}});
-  layout.head = s.tied_embeddings
-                    ? layout.embedding
-                    : builder.matrix("head.weight", {{"lm_head.weight", s.vocab}}, s.hidden);
+        builder.add("final_norm.bias", Kind::bias, {{norm + ".bias", s.hidden}});
+  layout.head = s.tied_embeddings ? layout.embedding
+                                  : builder.add("head.weight", Kind::matrix,
+                                                {{"lm_head.weight", s.vocab}}, s.hidden);
   return layout;
 }
 

@@ -15,14 +15,18 @@ namespace model {
 /// row. Checkpoint tensors that are multiplied with the same input are stacked along the rows.
 struct Parameter {
   enum class Kind : std::uint8_t { matrix, table, norm_weight, bias };
+  /// A checkpoint tensor.
+  struct Part {
+    std::string tensor;  // without the prefix ("model.", "model.decoder.")
+    std::int64_t rows;   // of a vector: elements
+  };
   std::string name;  // e.g. "layers.3.qkv.weight"
   Kind kind = Kind::matrix;
   std::int64_t rows = 0;
   std::int64_t cols = 0;
-  std::int64_t offset = 0;              // bytes from the start of the weights, a multiple of 256
-  std::vector<std::string> parts;       // checkpoint tensors, stacked in this order; their names
-                                        // lack the prefix ("model.", "model.decoder.")
-  std::vector<std::int64_t> part_rows;  // rows (vectors: elements) of each part
+  std::int64_t offset = 0;  // bytes from the start of the weights, a multiple of 256
+  std::vector<Part> parts;  // stacked in this order
+  bool is_vector() const { return kind == Kind::norm_weight || kind == Kind::bias; }
   std::int64_t elements() const { return rows * cols; }
 };
 
