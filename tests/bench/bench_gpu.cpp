@@ -31,7 +31,7 @@ double median(std::vector<double> all) {
   return all[all.size() / 2];
 }
 
-/// Sums the time within the backend, and the lower bound of its steps' times.
+/// Counts steps, and sums the time within the backend and the lower bound of theirs.
 class Watched final : public engine::Backend {
  public:
   Watched(engine::Backend& backend, const model::ModelShape& shape,
@@ -56,11 +56,12 @@ class Watched final : public engine::Backend {
     seconds += to_seconds(clock_.now() - start);
     return result;
   }
-  double seconds = 0, floor = 0;
+  double seconds = 0, floor = 0, steps = 0;
 
  private:
   void add_floor(const engine::StepPlan& plan) {
     floor += step_floor(backends::shape_of(plan), shape_, ceilings_);
+    ++steps;
   }
 
   engine::Backend& backend_;
@@ -346,11 +347,10 @@ void Measurement::serve_offline(const std::string& name, bool asynchronous) {
   while (!engine.idle()) engine.step();
   const double seconds = to_seconds(clock.now() - start);
   const StepCost& after = cell_->steps();
-  const auto steps = static_cast<double>(after.steps - before.steps);
   report_({name + "tokens in and out", tokens / seconds, "tok/s", tokens / backend.floor});
-  report_({name + "steps", steps, "", {}});
+  report_({name + "steps", backend.steps, "", {}});
   const auto each = [&](const char* what, double total) {
-    report_({name + "a step's " + what, 1e3 * total / steps, "ms", {}});
+    report_({name + "a step's " + what, 1e3 * total / backend.steps, "ms", {}});
   };
   each("scheduling", seconds - backend.seconds);
   each("arrays", after.prepare - before.prepare);
