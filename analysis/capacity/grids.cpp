@@ -1,10 +1,11 @@
-#include "analysis/capacity/grids.hpp"
+#include "analysis/capacity/rows.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <functional>
 
 #include "analysis/digest/statistics.hpp"
+#include "analysis/text/list.hpp"
 
 namespace analysis {
 namespace {
@@ -55,8 +56,7 @@ struct Columns {
   void axes(auto axes_of) {
     std::vector<std::string> names;
     for (const Row& each : rows)
-      for (const auto& [axis, value] : axes_of(each))
-        if (std::ranges::find(names, axis) == names.end()) names.push_back(axis);
+      for (const auto& [axis, value] : axes_of(each)) add_once(names, axis);
     for (const std::string& axis : names)
       text(axis, [&](const Row& at) -> std::string {
         const sweep::Value* value = sweep::value_on(axes_of(at), axis);

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <cmath>
-#include <functional>
 #include <set>
 
 #include "analysis/digest/statistics.hpp"
+#include "analysis/text/list.hpp"
 
 namespace analysis {
 namespace {
@@ -166,13 +166,13 @@ std::string Capacity::not_monotone(const CapacityRules& rules) const {
   for (std::size_t seed = 0; seed < search.seeds.size(); ++seed) {
     const std::vector<std::size_t> above = search.seeds[seed].above();
     if (above.empty()) continue;
-    std::vector<std::string> loads;
-    for (const std::size_t each : above) loads.push_back(four_digits(rules.search.loads[each]));
     const auto number =
         rules.workload_seeds.empty() ? static_cast<std::int64_t>(seed) : rules.workload_seeds[seed];
     texts.push_back("seed " + std::to_string(number) + " misses at " +
                     four_digits(rules.search.loads[*search.seeds[seed].miss()]) +
-                    " and meets again at " + sweep::joined(loads));
+                    " and meets again at " + sweep::joined(mapped(above, [&](std::size_t load) {
+                      return four_digits(rules.search.loads[load]);
+                    })));
   }
   return texts.empty() ? "" : "not monotone: " + sweep::joined(texts, "; ");
 }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "analysis/text/list.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
@@ -214,9 +215,8 @@ std::optional<CapacityRules> rules_of_archive(const sweep::SweepSpec& spec) {
 }
 
 std::string search_table(const sweep::ParamMap& capacity, const CapacityRules& rules) {
-  std::vector<std::string> loads;
-  for (const double each : rules.search.loads) loads.push_back(exact_number(each));
-  std::string text = "[capacity.search]\nloads = \"" + sweep::joined(loads, " ") +
+  std::string text = "[capacity.search]\nloads = \"" +
+                     sweep::joined(mapped(rules.search.loads, exact_number), " ") +
                      "\"\nseeds = " + std::to_string(rules.search.most_seeds) + '\n';
   for (const auto& [key, param] : capacity) {
     const std::string name = key.substr(kCapacity.size());

@@ -3,10 +3,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
 
 #include "analysis/text/list.hpp"
-#include "analysis/text/text_table.hpp"
 #include "sweeps/definition/params.hpp"
 
 namespace analysis {
@@ -51,8 +49,7 @@ void check_key(const std::string& key, const sweep::Param& param) {
 
 std::vector<Draft> drafts_of(const std::string& path) {
   const sweep::ParamMap params = sweep::load_flat_toml(path);
-  std::vector<const sweep::ParamMap::value_type*> in_order;
-  for (const auto& entry : params) in_order.push_back(&entry);
+  auto in_order = mapped(params, [](const auto& entry) { return &entry; });
   std::ranges::sort(in_order, {}, [](const auto* entry) {
     return std::pair(entry->second.where.line, entry->second.where.column);
   });

@@ -81,11 +81,11 @@ std::string verdicts_text(const Rows& of_kind, const Rows& without_result) {
       known->second.push_back(row);
   std::map<Verdict, int> counts;
   for (const auto& [claim, rows] : by_claim) ++counts[overall(rows)];
-  std::vector<std::string> texts;
-  for (const auto& [verdict, count] : counts)
-    texts.push_back(std::to_string(count) + ' ' + std::string(verdict_name(verdict)));
-  return sweep::joined(texts) + " (claims, " + std::to_string(of_kind.size()) + " check" +
-         (of_kind.size() == 1 ? ")" : "s)");
+  const auto text = [](const auto& each) {
+    return std::to_string(each.second) + ' ' + std::string(verdict_name(each.first));
+  };
+  return sweep::joined(mapped(counts, text)) + " (claims, " + std::to_string(of_kind.size()) +
+         " check" + (of_kind.size() == 1 ? ")" : "s)");
 }
 
 /// By kind, since modelled and measured figures, and those of different cost models, never share a
@@ -112,9 +112,8 @@ std::vector<ClaimTable> tables_of_set(const Rows& all, const std::string& set) {
 }  // namespace
 
 std::vector<std::string> claim_sets(const fs::path& folder) {
-  std::vector<std::string> names;
-  for (const fs::path& path : toml_files(folder / "claims")) names.push_back(path.stem().string());
-  return names;
+  return mapped(toml_files(folder / "claims"),
+                [](const fs::path& path) { return path.stem().string(); });
 }
 
 ClaimReport claims_in(const fs::path& folder, const std::string& set) {

@@ -5,9 +5,9 @@
 #include <iterator>
 #include <set>
 
+#include "analysis/compare/compare.hpp"
 #include "analysis/compare/decision.hpp"
-#include "analysis/compare/groups.hpp"
-#include "analysis/text/text_table.hpp"
+#include "analysis/text/list.hpp"
 
 namespace analysis {
 namespace {
@@ -20,10 +20,9 @@ struct NoCells : CannotJudge {
 };
 
 std::string shown_filter(const CellFilter& filter) {
-  std::string text;
-  for (const auto& [key, values] : filter)
-    text += (text.empty() ? "" : ", ") + key + '=' + sweep::joined(values, "|");
-  return text;
+  return sweep::joined(mapped(filter, [](const auto& entry) {
+    return entry.first + '=' + sweep::joined(entry.second, "|");
+  }));
 }
 
 std::int64_t repeat_of(const Claim& claim, const ConfiguredCell& cell) {

@@ -5,6 +5,7 @@
 #include "analysis/capacity/limits.hpp"
 #include "analysis/digest/fits.hpp"
 #include "analysis/digest/statistics.hpp"
+#include "analysis/text/list.hpp"
 #include "analysis/text/text_table.hpp"
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/tables/table_row.hpp"
@@ -159,9 +160,7 @@ double pin_share(CellSpan cells) {
 }
 
 double figure_mean(CellSpan cells, const std::string& name) {
-  Values values;
-  for (const ConfiguredCell* cell : cells) values.push_back(cell->figure(name));
-  return mean(values);
+  return mean(mapped(cells, [&](const ConfiguredCell* cell) { return cell->figure(name); }));
 }
 
 double fit(CellSpan cells, const Words& words) {

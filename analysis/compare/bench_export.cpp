@@ -1,4 +1,4 @@
-#include "analysis/compare/bench_export.hpp"
+#include "analysis/compare/export_rows.hpp"
 
 #include <algorithm>
 #include <cmath>

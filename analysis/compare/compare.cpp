@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <iterator>
 
-#include "analysis/compare/groups.hpp"
 #include "analysis/compare/published.hpp"
 #include "analysis/text/list.hpp"
 
@@ -56,9 +55,8 @@ void require_keys(std::span<const ConfiguredCell> cells, const std::vector<std::
     if (std::ranges::any_of(cells, [&](const auto& cell) { return cell.value(key).has_value(); }))
       continue;
     std::vector<std::string> known;
-    for (const ConfiguredCell& cell : cells) {
+    for (const ConfiguredCell& cell : cells)
       for (const auto& [name, value] : cell.config) known.push_back(name);
-    }
     throw CompareError("no cell has the key \"" + key + "\" of --by" +
                        sweep::suggestion(key, known));
   }
@@ -161,8 +159,7 @@ Grid to_grid(const ComparisonReport& report, GridFormat format) {
     return format == GridFormat::csv ? exact_number(value) : four_digits(value);
   };
   for (const Comparison& row : report.rows) {
-    std::vector<std::string> texts;
-    for (const auto& value : row.at) texts.push_back(shown(value));
+    std::vector<std::string> texts = mapped(row.at, shown);
     texts.push_back(row.over);
     for (const double each :
          {row.base, row.value, row.ratio.value, row.ratio.interval.low, row.ratio.interval.high})

@@ -149,9 +149,8 @@ std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::st
     for (const auto* figures : {&cell.record->figures, &cell.derived})
       for (const sweep::Figure& figure : *figures) names.insert(figure.name);
   }
-  for (const std::string& candidate : {name, name + "_mean_s"}) {
+  for (const std::string& candidate : {name, name + "_mean_s"})
     if (names.contains(candidate)) return candidate;
-  }
   // Among equally near names a mean of whole jobs is meant, then another mean.
   std::vector<std::string> nearest(names.begin(), names.end());
   std::ranges::stable_sort(nearest, {}, [](const std::string& each) {

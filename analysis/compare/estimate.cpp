@@ -5,6 +5,7 @@
 #include <cmath>
 #include <vector>
 
+#include "analysis/text/list.hpp"
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
@@ -34,15 +35,11 @@ int sign_of(double value) { return value > 0 ? 1 : value < 0 ? -1 : 0; }
 int freedom_of(std::size_t repeats) { return static_cast<int>(repeats) - 1; }
 
 Values values_of(const BySeed& by_seed) {
-  Values values;
-  for (const auto& [seed, value] : by_seed) values.push_back(value);
-  return values;
+  return mapped(by_seed, [](const auto& each) { return each.second; });
 }
 
 Values logs_of(const Values& values) {
-  Values logs(values.size());
-  std::ranges::transform(values, logs.begin(), [](double value) { return std::log(value); });
-  return logs;
+  return mapped(values, [](double value) { return std::log(value); });
 }
 
 bool all_positive(const Values& values) {
@@ -142,13 +139,12 @@ Ratio ratio_of(const BySeed& value, const BySeed& base) {
   ratio.paired = samples.paired;
   ratio.repeats = std::min(samples.base.size(), samples.value.size());
   if (ratio.repeats == 0) return ratio;
-  if (!all_positive(samples.base) || !all_positive(samples.value)) {
+  if (!all_positive(samples.base) || !all_positive(samples.value))
     from_means(ratio, samples);
-  } else if (samples.paired) {
+  else if (samples.paired)
     from_pairs(ratio, samples);
-  } else {
+  else
     from_independent(ratio, samples);
-  }
   return ratio;
 }
 

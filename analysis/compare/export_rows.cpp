@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <ostream>
 
-#include "analysis/text/json.hpp"
 #include "analysis/text/text_table.hpp"
 #include "sweeps/tables/table_row.hpp"
 

@@ -1,9 +1,12 @@
 #pragma once
 #include <cstdint>
 #include <iosfwd>
+#include <span>
 #include <string>
 #include <vector>
 
+#include "analysis/compare/config.hpp"
+#include "analysis/text/json.hpp"
 #include "sweeps/tables/schema.hpp"
 
 namespace analysis {
@@ -30,5 +33,10 @@ class RowExporter {
   ExportFormat format_;
   std::ostream& out_;
 };
+
+/// The turns of a cell as the result of another benchmark, by its definitions (docs/capacity.md):
+/// of `aiperf profile` (profile_export_aiperf.json), or of `vllm bench serve`.
+Json as_aiperf(const ConfiguredCell& cell, const sweep::Table& turns);
+Json as_vllm_bench(const ConfiguredCell& cell, const sweep::Table& turns);
 
 }  // namespace analysis

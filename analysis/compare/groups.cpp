@@ -1,4 +1,4 @@
-#include "analysis/compare/groups.hpp"
+#include "analysis/compare/compare.hpp"
 
 #include <algorithm>
 #include <map>

@@ -1,4 +1,4 @@
-#include "analysis/compare/prediction.hpp"
+#include "analysis/compare/compare.hpp"
 
 #include <algorithm>
 #include <array>
@@ -7,7 +7,6 @@
 
 #include "analysis/digest/statistics.hpp"
 #include "analysis/text/escape.hpp"
-#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {

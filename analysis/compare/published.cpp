@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "analysis/text/list.hpp"
 #include "analysis/text/text_table.hpp"
 #include "sweeps/definition/assignment.hpp"
 
@@ -79,17 +80,16 @@ Published load_published(const std::string& path) {
   Published published;
   bool has_figures = false;  // a study's file, with [figure.NAME] tables
   for (const auto& [key, param] : sweep::load_flat_toml(path)) {
-    if (key.starts_with(kFigure)) {
+    if (key.starts_with(kFigure))
       has_figures = true;
-    } else if (key == "source") {
+    else if (key == "source")
       published.source = sweep::as_text(key, param);
-    } else if (key == "metric") {
+    else if (key == "metric")
       published.metric = sweep::as_text(key, param);
-    } else if (key.starts_with(kApplies)) {
+    else if (key.starts_with(kApplies))
       published.applies.emplace(key.substr(kApplies.size()), param.value);
-    } else {
+    else
       published.entries.push_back(entry_of(key, param));
-    }
   }
   if (published.source.empty() || (published.metric.empty() && !has_figures))
     throw sweep::SpecError(path + ": source and metric must be given");
@@ -107,10 +107,7 @@ std::vector<std::filesystem::path> toml_files(const std::filesystem::path& folde
 }
 
 std::vector<Published> all_published(const std::filesystem::path& folder) {
-  std::vector<Published> all;
-  for (const std::filesystem::path& path : toml_files(folder))
-    all.push_back(load_published(path.string()));
-  return all;
+  return mapped(toml_files(folder), [](const auto& path) { return load_published(path.string()); });
 }
 
 std::string variant_of(const ConfiguredCell& cell) {

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <unordered_map>
 
+#include "analysis/text/list.hpp"
 #include "sweeps/tables/schema.hpp"
 
 namespace analysis {
@@ -108,9 +109,7 @@ void ThinnedPoints::add(const ThinnedPoints& other) {
 }
 
 std::vector<ThinnedPoints::Point> ThinnedPoints::points() const {
-  std::vector<Point> all;
-  for (const auto& [field, point] : fields_) all.push_back(point);
-  return all;
+  return mapped(fields_, [](const auto& field) { return field.second; });
 }
 
 Values bucket_means(std::span<const double> start, std::span<const double> value, double end,

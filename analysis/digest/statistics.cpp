@@ -61,11 +61,10 @@ double student_t_quantile(int freedom) {
 std::vector<double> numbers(const sweep::Column& column) {
   return std::visit(
       [](const auto& data) -> std::vector<double> {
-        if constexpr (std::is_same_v<std::decay_t<decltype(data)>, std::vector<std::string>>) {
+        if constexpr (std::is_same_v<std::decay_t<decltype(data)>, std::vector<std::string>>)
           return {};
-        } else {
+        else
           return std::vector<double>(data.begin(), data.end());
-        }
       },
       column.data);
 }

@@ -49,7 +49,6 @@ const PolicyCells* fcfs_of(const RateRow& row, const PolicyCells& policy) {
   return found == row.policies.end() ? nullptr : &*found;
 }
 
-using Texts = std::vector<std::string>;
 using Others = std::vector<Regime::Other>;
 
 Texts sorted(Texts texts) {
@@ -106,9 +105,7 @@ std::string tails_text(Span regimes) {
 /// Regimes of one place with the same outcome.
 std::string outcome_text(Span regimes, const Words& words) {
   const Regime& first = regimes.front();
-  Texts rates;
-  for (const Regime& each : regimes) rates.push_back(each.jps);
-  std::string text = at_rates(rates);
+  std::string text = at_rates(mapped(regimes, &Regime::jps));
   text += (text.empty() ? "" : " ") + listed(winners_of(first));
   text += !first.undecided.empty() ? " may be best" : first.tied.empty() ? " is best" : " tie";
   text += tails_text(regimes);
@@ -223,9 +220,7 @@ std::string name_of(const Regime& regime) {
 }
 
 Texts names_of(std::span<const Regime::Other> others) {
-  Texts names;
-  for (const Regime::Other& each : others) names.push_back(each.name);
-  return names;
+  return mapped(others, &Regime::Other::name);
 }
 
 std::vector<Regime> regimes_of(const Place& place, const std::string& jps,
@@ -241,10 +236,9 @@ std::vector<Regime> regimes_of(const Place& place, const std::string& jps,
 }
 
 std::vector<Contender> contenders_of(const RateRow& row, std::string_view figure) {
-  std::vector<Contender> contenders;
-  for (const PolicyCells& policy : row.policies)
-    contenders.push_back({policy.variant, policy.dram, by_seed(policy.repeats, figure)});
-  return contenders;
+  return mapped(row.policies, [&](const PolicyCells& policy) {
+    return Contender{policy.variant, policy.dram, by_seed(policy.repeats, figure)};
+  });
 }
 
 std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view figure) {

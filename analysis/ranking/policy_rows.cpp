@@ -4,7 +4,7 @@
 #include <set>
 #include <string_view>
 
-#include "analysis/compare/groups.hpp"
+#include "analysis/compare/compare.hpp"
 #include "analysis/compare/published.hpp"
 #include "analysis/ranking/sentences.hpp"
 
@@ -67,19 +67,17 @@ std::string group_key(const ConfiguredCell& cell, const Keys& keys) {
 
 void add_axes(Keys& keys, const Cells& cells) {
   for (const ConfiguredCell* cell : cells) {
-    for (const auto& [axis, value] : cell->record->axes) {
+    for (const auto& [axis, value] : cell->record->axes)
       if (axis != "gpu" && axis != "policy" && axis != "jps" && axis != "dram_gib") keys.add(axis);
-    }
   }
 }
 
 /// Adds workload keys that differ: these do not follow from a GPU or policy.
 void add_workloads(Keys& keys, const Cells& cells) {
   for (const ConfiguredCell* cell : cells) {
-    for (const auto& difference : config_differences(cells.front()->config, cell->config)) {
+    for (const auto& difference : config_differences(cells.front()->config, cell->config))
       if (difference.key == "model" || difference.key.starts_with("workload."))
         keys.add(difference.key);
-    }
   }
 }
 
@@ -112,9 +110,8 @@ Keys telling_apart(const Cells& cells) {
     for (const ConfiguredCell* cell : cells) {
       const auto [place, is_new] = first.emplace(group_key(*cell, keys), cell);
       if (is_new) continue;
-      for (const auto& difference : config_differences(place->second->config, cell->config)) {
+      for (const auto& difference : config_differences(place->second->config, cell->config))
         if (difference.key != "repeat.seed") grown = keys.add(difference.key) || grown;
-      }
     }
   }
   keys.telling = telling_of(cells, keys);

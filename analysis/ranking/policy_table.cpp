@@ -1,7 +1,6 @@
 #include "analysis/ranking/policy_table.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <ostream>
 #include <utility>
@@ -102,11 +101,9 @@ void print_one(const PolicyTable& table, std::ostream& out) {
                               table.place.kind;
   out << terminal_text(heading) << "\n\n";
   print_text(grid_of(table), out);
-  for (const auto* notes : {&table.sources, &table.remarks}) {
-    for (const std::string& note : *notes) {
+  for (const auto* notes : {&table.sources, &table.remarks})
+    for (const std::string& note : *notes)
       out << '\n' << (notes == &table.sources ? "published: " : "") << terminal_text(note) << '\n';
-    }
-  }
 }
 
 Grid long_grid(std::span<const PolicyTable> tables) {
@@ -231,9 +228,8 @@ std::vector<PolicyTable> policy_tables(std::span<const RateRow> rows, const std:
   std::vector<RowsOfPlace> places;
   for (const RateRow& row : rows)
     item_with(places, &RowsOfPlace::place, row.place).rows.push_back(&row);
-  std::vector<PolicyTable> tables;
-  for (const auto& own : places) tables.push_back(make_table(own, figure, published, bounds));
-  return tables;
+  return mapped(places,
+                [&](const RowsOfPlace& own) { return make_table(own, figure, published, bounds); });
 }
 
 }  // namespace analysis

@@ -1,10 +1,8 @@
-#include "analysis/ranking/rating.hpp"
+#include "analysis/ranking/policy_table.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {

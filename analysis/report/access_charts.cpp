@@ -1,4 +1,4 @@
-#include "analysis/report/charts.hpp"
+#include "analysis/report/page_parts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -6,7 +6,6 @@
 #include <set>
 
 #include "analysis/digest/access_digest.hpp"
-#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {
@@ -152,13 +151,12 @@ std::vector<Chart> make_access_charts(const std::deque<ConfiguredCell>& cells,
     const double records = cell.figure("access_records");
     if (cell.record->status != sweep::CellStatus::ok || !(records > 0)) continue;
     const std::string name = "cell " + std::to_string(cell.record->index);
-    if (records > kMostRecords) {
+    if (records > kMostRecords)
       left_out.push_back(name + " has more than 25 million records");
-    } else if (logged.size() == kCharts) {
+    else if (logged.size() == kCharts)
       left_out.push_back(name + " comes after the first " + std::to_string(kCharts));
-    } else {
+    else
       logged.push_back(&cell);
-    }
   }
   AccessLimits limits;
   limits.marks = std::min(limits.marks, kMarks / std::max<std::size_t>(1, logged.size()));

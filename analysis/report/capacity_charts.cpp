@@ -7,7 +7,7 @@
 #include <optional>
 #include <set>
 
-#include "analysis/capacity/grids.hpp"
+#include "analysis/capacity/rows.hpp"
 #include "analysis/compare/config.hpp"
 #include "analysis/text/list.hpp"
 
@@ -105,9 +105,7 @@ Chart capacity_chart(const CapacityRules& rules, const Slo& slo, const std::stri
       series.color = std::to_string(i);
       if (!series.x.empty()) panel.series.push_back(std::move(series));
     }
-  std::vector<std::string> limits;
-  for (const Limit& each : slo.limits) limits.push_back(each.text());
-  chart.note = "The largest load with " + sweep::joined(limits) +
+  chart.note = "The largest load with " + sweep::joined(mapped(slo.limits, &Limit::text)) +
                "; in brackets and as bars: 95 % over the seeds; then: the limit that the next load "
                "breaks. " +
                kind + '.';
@@ -268,8 +266,8 @@ Chart front_chart(const CapacityRules& rules, const Yield& yield, const std::str
   panel.y.name = yield.y;
   const auto drams = unique(places, [](const auto* each) { return dram_of(*each); });
   const auto gpus = unique(places, [](const auto* each) { return each->gpu; });
-  std::vector<ByLoad> loads;
-  for (const CapacityPlace* each : places) loads.push_back(loads_of(rules, *each, yield));
+  const auto loads =
+      mapped(places, [&](const auto* each) { return loads_of(rules, *each, yield); });
   const std::set<int> seeds = common_seeds(loads);
   std::vector<FrontPoint> all;
   for (std::size_t i = 0; i < gpus.size(); ++i) {

@@ -24,9 +24,7 @@ Json brief(double value) {
 }
 
 Json brief(const std::vector<double>& values) {
-  Json all = Json::array();
-  for (const double value : values) all.push_back(brief(value));
-  return all;
+  return mapped(values, [](double value) { return brief(value); });
 }
 
 /// Leaves out what is as in a new chart.

@@ -1,11 +1,9 @@
-#include "analysis/report/gap_charts.hpp"
+#include "analysis/report/report.hpp"
 
 #include <algorithm>
 #include <cmath>
-#include <utility>
 
-#include "analysis/digest/digest.hpp"
-#include "analysis/report/panel_charts.hpp"
+#include "analysis/report/page_parts.hpp"
 #include "analysis/text/text_table.hpp"
 #include "sweeps/tables/schema.hpp"
 #include "sweeps/tables/table_row.hpp"
@@ -142,10 +140,9 @@ std::string found_text(const GapTimeline& gap) {
 ChosenGap choose_gap(const sweep::Table& jobs, const sweep::Table& turns) {
   const Values number = numbers_of(jobs, "job"), job = numbers_of(turns, "job");
   std::vector<std::pair<int, std::size_t>> with_gap;  // job and its row
-  for (std::size_t row = 0; row < number.size(); ++row) {
+  for (std::size_t row = 0; row < number.size(); ++row)
     if (std::ranges::count(job, number[row]) > 1)
       with_gap.emplace_back(static_cast<int>(number[row]), row);
-  }
   if (with_gap.empty()) return {};
   std::ranges::sort(with_gap);
   const auto [chosen, row] = with_gap[with_gap.size() / 2];

@@ -1,20 +1,17 @@
-#include "analysis/report/json.hpp"
+#include "analysis/report/report.hpp"
 
 #include <algorithm>
 #include <cmath>
 
 #include "analysis/ranking/sentences.hpp"
-#include "analysis/report/panel_charts.hpp"
-#include "analysis/report/tables.hpp"
+#include "analysis/report/page_parts.hpp"
 #include "analysis/text/json.hpp"
 
 namespace analysis {
 namespace {
 
 Json list_of(const auto& items) {
-  Json list = Json::array();
-  for (const auto& item : items) list.push_back(json_of(item));
-  return list;
+  return mapped(items, [](const auto& item) { return json_of(item); });
 }
 
 Json json_of(const Interval& interval) {
@@ -114,14 +111,12 @@ Json json_of(const ReportGroup& group) {
 }
 
 Json json_of(const ReportPanel& panel) {
-  Json groups = Json::array(), acts = Json::array();
-  for (const ReportGroup& group : panel.groups) groups.push_back(json_of(group));
-  for (const std::string& rate : panel.rates) acts.push_back(json_of(acts_table(panel, rate)));
+  const auto acts = mapped(panel.rates, [&](const auto& rate) { return acts_table(panel, rate); });
   return {{"kind", panel.place.kind},   {"gpu", panel.place.gpu},
           {"name", panel.name},         {"settings", panel.place.settings},
           {"devices", panel.devices},   {"rates", panel.rates},
-          {"variants", panel.variants}, {"groups", std::move(groups)},
-          {"acts", std::move(acts)},    {"charts", list_of(panel_charts(panel))},
+          {"variants", panel.variants}, {"groups", list_of(panel.groups)},
+          {"acts", list_of(acts)},      {"charts", list_of(panel_charts(panel))},
           {"sources", panel.sources},   {"remarks", panel.remarks}};
 }
 

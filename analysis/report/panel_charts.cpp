@@ -1,10 +1,8 @@
-#include "analysis/report/panel_charts.hpp"
+#include "analysis/report/page_parts.hpp"
 
 #include <algorithm>
 #include <cmath>
 #include <span>
-
-#include "analysis/text/text_table.hpp"
 
 namespace analysis {
 namespace {

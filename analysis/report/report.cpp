@@ -6,7 +6,7 @@
 
 #include "analysis/compare/config.hpp"
 #include "analysis/ranking/sentences.hpp"
-#include "analysis/report/charts.hpp"
+#include "analysis/report/page_parts.hpp"
 #include "analysis/text/list.hpp"
 
 namespace analysis {
@@ -95,8 +95,7 @@ class PanelBuilder {
       add_once(panel->variants, policy.variant);
       const Spot spot{static_cast<std::size_t>(panel - panels_.data()), panel->groups.size()};
       for (const ConfiguredCell* cell : policy.repeats) spots_[cell] = spot;
-      std::vector<std::string> keys;
-      for (const ConfiguredCell* cell : policy.repeats) keys.push_back(cell->record->key);
+      const auto keys = mapped(policy.repeats, [](const auto* cell) { return cell->record->key; });
       panel->groups.push_back(
           {policy, row.jps, named_cells(keys, origins_), {}, tail_of(row, policy), {}, {}});
     }
@@ -193,8 +192,7 @@ Report make_report(const std::vector<std::string>& archives,
     report.archives.push_back(describe(report.readers.back(), path));
   }
   report.published = all_published(profiles / "published");
-  std::vector<CapacityReport> capacities;
-  for (sweep::ArchiveReader& reader : report.readers) capacities.push_back(capacity_report(reader));
+  std::vector<CapacityReport> capacities = mapped(report.readers, capacity_report);
   collect_cells(report, capacities);
   const std::vector<RateRow> rows = arrange(with_results(report.cells));
   report.panels = make_panels(rows, report.cells, report.origins, report.published);

@@ -1,4 +1,4 @@
-#include "analysis/report/charts.hpp"
+#include "analysis/report/page_parts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -9,7 +9,6 @@
 #include "analysis/compare/config.hpp"
 #include "analysis/compare/published.hpp"
 #include "analysis/digest/statistics.hpp"
-#include "analysis/report/study_timelines.hpp"
 #include "analysis/text/list.hpp"
 #include "sweeps/definition/sweep.hpp"
 
@@ -146,10 +145,9 @@ class ChartBuilder {
   }
 
   void note_differences(const ConfiguredCell& a, const ConfiguredCell& b) {
-    for (const ConfigDifference& difference : config_differences(a.config, b.config)) {
+    for (const ConfigDifference& difference : config_differences(a.config, b.config))
       if (difference.key != "repeat.seed" && difference.key != "workload.seed")
         add_once(remarks_, "a point is over cells that differ in " + difference.key);
-    }
   }
 
   void add_forwards(const ConfiguredCell& cell, DraftPanel& panel) {

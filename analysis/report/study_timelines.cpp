@@ -1,4 +1,4 @@
-#include "analysis/report/study_timelines.hpp"
+#include "analysis/report/page_parts.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -58,11 +58,10 @@ void add_span(std::vector<Span>& spans, int request, const char* what, double fr
   if (to <= from) return;
   const auto last = std::find_if(spans.rbegin(), spans.rend(),
                                  [&](const Span& each) { return each.request == request; });
-  if (last != spans.rend() && last->what == what && from - last->to < kTogether) {
+  if (last != spans.rend() && last->what == what && from - last->to < kTogether)
     last->to = to;
-  } else {
+  else
     spans.push_back({request, what, from, to});
-  }
 }
 
 void draw_spans(ChartPanel& panel, const std::vector<Span>& spans) {

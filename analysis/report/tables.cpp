@@ -1,9 +1,7 @@
-#include "analysis/report/tables.hpp"
+#include "analysis/report/page_parts.hpp"
 
 #include <algorithm>
 #include <cmath>
-
-#include "analysis/report/panel_charts.hpp"
 
 namespace analysis {
 namespace {
@@ -133,8 +131,7 @@ ReportTable acts_table(const ReportPanel& panel, const std::string& rate) {
     table.sources.push_back(group->from);
   }
   for (const Act& act : kActs) {
-    std::vector<std::string> texts;
-    for (const ReportGroup* group : groups) texts.push_back(act.text_of(*group));
+    const auto texts = mapped(groups, [&](const auto* group) { return act.text_of(*group); });
     if (std::ranges::all_of(texts, [](const std::string& text) {
           return text == "0" || text == "-" || text == "0 %";
         }))

@@ -1,5 +1,7 @@
 #pragma once
 #include <algorithm>
+#include <functional>
+#include <iterator>
 #include <type_traits>
 #include <vector>
 
@@ -9,6 +11,14 @@ namespace analysis {
 template <class Item>
 void add_once(std::vector<Item>& items, const std::type_identity_t<Item>& item) {
   if (std::ranges::find(items, item) == items.end()) items.push_back(item);
+}
+
+/// What `of` gives of each item.
+template <class Items>
+auto mapped(Items&& items, auto of) {
+  std::vector<std::decay_t<decltype(std::invoke(of, *std::begin(items)))>> all;
+  for (auto&& item : items) all.push_back(std::invoke(of, item));
+  return all;
 }
 
 /// The item whose member has this value; a new one at the end where there is none.

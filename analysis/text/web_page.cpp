@@ -21,9 +21,8 @@ constexpr std::string_view kNothing = "null";
 std::string read_page(const std::filesystem::path& page) {
   std::ifstream in(page, std::ios::binary);
   std::string text{std::istreambuf_iterator<char>(in), {}};
-  if (!in.is_open() || in.bad()) {
+  if (!in.is_open() || in.bad())
     throw std::system_error(errno != 0 ? errno : EIO, std::generic_category(), page.string());
-  }
   return text;
 }
 

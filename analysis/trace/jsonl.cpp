@@ -1,15 +1,15 @@
-#include "analysis/trace/jsonl.hpp"
+#include "analysis/trace/trace.hpp"
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <map>
 #include <ostream>
-#include <span>
 #include <sstream>
 #include <unordered_map>
 
 #include "analysis/text/json.hpp"
+#include "analysis/text/list.hpp"
 #include "analysis/text/web_page.hpp"
 #include "analysis/trace/replay.hpp"
 #include "sweeps/tables/table_row.hpp"
@@ -135,9 +135,7 @@ class StepLines : Lines {
     line["host_blocks"] = known(step.count("host_blk_used"));
     line["total_host_blocks"] = known(step.count("host_blk_total"));
     add<std::int32_t>(line, step, kQueues);
-    line["pinned_job_ids"] = Json::array();
-    for (const std::int32_t job : kv_.pinned_jobs())
-      line["pinned_job_ids"].push_back(names_.job(job));
+    line["pinned_job_ids"] = mapped(kv_.pinned_jobs(), [&](int job) { return names_.job(job); });
     line["running_req_ids"] = named(queues_.running(), &TurnNames::request_of_row);
     line["waiting_req_ids"] = named(queues_.waiting(), &TurnNames::request_of_row);
     line["running_job_ids"] = named(queues_.running(), &TurnNames::job_of_row);
@@ -146,9 +144,7 @@ class StepLines : Lines {
   }
 
   Json named(const Requests& turns, auto name_of) const {
-    Json names = Json::array();
-    for (const std::size_t turn : turns) names.push_back((names_.*name_of)(turn));
-    return names;
+    return mapped(turns, [&](std::size_t turn) { return (names_.*name_of)(turn); });
   }
 
   SchedKind kind_of(std::size_t sched_row) const {

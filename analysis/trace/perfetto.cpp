@@ -1,9 +1,8 @@
-#include "analysis/trace/perfetto.hpp"
+#include "analysis/trace/trace.hpp"
 
 #include <array>
 #include <cmath>
 #include <ostream>
-#include <string>
 
 #include "analysis/text/json.hpp"
 #include "sweeps/tables/table_row.hpp"

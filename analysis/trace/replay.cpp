@@ -4,7 +4,6 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
-#include <string>
 #include <tuple>
 
 namespace analysis {
@@ -31,9 +30,8 @@ TurnNames::TurnNames(const sweep::CellResult& result)
   for (std::size_t i = 0; i < numbers.size(); ++i) jobs_[numbers[i]] = ids[i];
   const auto& turns = result.turns.values<std::int32_t>("turn");
   for (std::size_t row = 0; row < turns.size(); ++row) {
-    if (!rows_.emplace(key_of(job_of_turn_[row], turns[row]), row).second) {
+    if (!rows_.emplace(key_of(job_of_turn_[row], turns[row]), row).second)
       throw std::logic_error("turns holds " + numbered(job_of_turn_[row], turns[row]) + " twice");
-    }
     requests_.push_back(request(job_of_turn_[row], turns[row]));
   }
 }
@@ -161,9 +159,8 @@ void QueueReplay::add_arrivals() {
 void QueueReplay::apply_schedule() {
   first_sched_ = next_sched_;
   const auto step = number();
-  if (next_sched_ < sched_step_.size() && sched_step_[next_sched_] < step) {
+  if (next_sched_ < sched_step_.size() && sched_step_[next_sched_] < step)
     fail("sched has rows of step " + std::to_string(sched_step_[next_sched_]) + " before it");
-  }
   while (next_sched_ < sched_step_.size() && sched_step_[next_sched_] == step) apply(next_sched_++);
 }
 

@@ -5,6 +5,7 @@
 #include <optional>
 
 #include "analysis/compare/published.hpp"
+#include "analysis/text/list.hpp"
 #include "analysis/text/new_file.hpp"
 #include "sweeps/definition/selection.hpp"
 #include "sweeps/files/durable_file.hpp"
@@ -43,9 +44,8 @@ bool is_key_prefix(const std::string& word) {
 
 int find_by_key(const std::vector<sweep::CellRecord>& cells, const std::string& prefix) {
   std::vector<int> found;
-  for (const sweep::CellRecord& cell : cells) {
+  for (const sweep::CellRecord& cell : cells)
     if (cell.key.starts_with(prefix)) found.push_back(cell.index);
-  }
   if (found.empty()) throw UsageError("no cell has a key that starts with " + prefix);
   if (found.size() > 1) {
     throw UsageError(prefix + " is the start of " + std::to_string(found.size()) +
@@ -66,8 +66,7 @@ std::optional<int> find_by_label(const std::vector<sweep::CellRecord>& cells,
   }
   if (all.empty()) return std::nullopt;
   if (ok.size() == 1 || all.size() == 1) return (ok.empty() ? all : ok).front();
-  std::vector<std::string> numbers;
-  for (const int each : all) numbers.push_back(std::to_string(each));
+  const auto numbers = analysis::mapped(all, [](int each) { return std::to_string(each); });
   throw UsageError("several cells have the label \"" + label + "\": name one by its number, " +
                    sweep::joined(numbers));
 }
@@ -93,8 +92,7 @@ sweep::ArchiveReader open_archive(const std::string& path) {
 std::vector<analysis::ConfiguredCell> selected_cells(const std::vector<sweep::CellRecord>& cells,
                                                      const CellChoice& choice) {
   std::vector<analysis::ConfiguredCell> chosen(cells.begin(), cells.end());
-  std::vector<sweep::Cell> plain;
-  for (const analysis::ConfiguredCell& cell : chosen) plain.push_back(as_cell(cell));
+  const std::vector<sweep::Cell> plain = analysis::mapped(chosen, as_cell);
   const sweep::Selection selection(plain, choice.only, choice.skip, analysis::read_label);
   auto at = plain.begin();
   std::erase_if(chosen, [&](const auto&) { return !selection.contains(*at++); });

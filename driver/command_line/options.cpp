@@ -5,11 +5,11 @@
 #include <algorithm>
 #include <boost/program_options.hpp>
 #include <cstdlib>
-#include <initializer_list>
 #include <iostream>
 #include <type_traits>
 
 #include "analysis/text/escape.hpp"
+#include "analysis/text/list.hpp"
 #include "driver/command_line/command_table.hpp"
 #include "driver/version.hpp"
 #include "sweeps/definition/params.hpp"
@@ -86,9 +86,8 @@ std::string variable(const char* name) {
 
 void read_environment(Options& options) {
   options.search_path = variable("PATH");
-  for (const char* launcher : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE"}) {
+  for (const char* launcher : {"OMPI_COMM_WORLD_SIZE", "PMIX_RANK", "PMI_SIZE"})
     options.in_mpi_job = options.in_mpi_job || !variable(launcher).empty();
-  }
   const std::string ranks = variable("OMPI_COMM_WORLD_SIZE");
   options.on_one_host = !ranks.empty() && ranks == variable("OMPI_COMM_WORLD_LOCAL_SIZE");
   for (const char* tasks :
@@ -183,8 +182,7 @@ std::string hint(const std::string& word, const std::vector<std::string>& known)
 const Subcommand& command_named(std::span<const Subcommand> commands, const std::string& name) {
   const auto command = std::ranges::find(commands, name, &Subcommand::name);
   if (command != commands.end()) return *command;
-  std::vector<std::string> names;
-  for (const Subcommand& each : commands) names.push_back(each.name);
+  const auto names = analysis::mapped(commands, &Subcommand::name);
   throw UsageError("unknown command \"" + name + '"' + hint(name, names) +
                    ", there are: " + sweep::joined(names));
 }
@@ -195,8 +193,8 @@ std::string unknown_option(std::span<const Subcommand> commands, const Subcomman
   const std::string name = given.substr(std::min(given.size(), given.find_first_not_of('-')));
   if (std::ranges::any_of(commands, [&](const Subcommand& each) { return each.takes(name); }))
     return command.name + " does not take " + given;
-  std::vector<std::string> taken;
-  for (const Option& option : command.options) taken.push_back("--" + option.long_name());
+  const auto dashed = [](const Option& option) { return "--" + option.long_name(); };
+  const std::vector<std::string> taken = analysis::mapped(command.options, dashed);
   return command.name + ": unknown option " + given + hint(given, taken) +
          (command.takes("only") && command.takes("set")
               ? "; a key of the sweep is set by --set KEY=VALUE, cells are chosen by --only "

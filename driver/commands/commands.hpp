@@ -2,7 +2,7 @@
 #include <filesystem>
 #include <optional>
 
-#include "analysis/ranking/rating.hpp"
+#include "analysis/ranking/policy_table.hpp"
 #include "driver/command_line/command_table.hpp"
 #include "driver/command_line/failure.hpp"
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iostream>
-#include <optional>
 
 #include "analysis/ranking/answer.hpp"
 #include "analysis/text/escape.hpp"

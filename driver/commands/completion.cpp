@@ -19,7 +19,8 @@ void replace(std::string& script, const std::string& mark, const std::string& te
 }
 
 /// "--output -o" of "output,o".
-std::string dashed(const std::string& name) {
+std::string dashed(const Option& option) {
+  const std::string name = option.name;
   const std::size_t comma = name.find(',');
   const std::string dashes = "--" + name.substr(0, comma);
   return comma == std::string::npos ? dashes : dashes + " -" + name.substr(comma + 1);
@@ -28,9 +29,8 @@ std::string dashed(const std::string& name) {
 std::string option_cases() {
   std::string lines;
   for (const Subcommand& command : commands()) {
-    std::vector<std::string> names;
-    for (const Option& option : command.options) names.push_back(dashed(option.name));
-    lines += "      " + command.name + ") options=\"" + sweep::joined(names, " ") + "\";;\n";
+    lines += "      " + command.name + ") options=\"" +
+             sweep::joined(std::views::transform(command.options, dashed), " ") + "\";;\n";
   }
   return lines;
 }

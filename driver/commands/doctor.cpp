@@ -1,7 +1,6 @@
 #include "workers/tools/doctor.hpp"
 
 #include <algorithm>
-#include <filesystem>
 #include <iomanip>
 #include <iostream>
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 
-#include "analysis/compare/bench_export.hpp"
 #include "analysis/compare/export_rows.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/archive_argument.hpp"
@@ -35,9 +34,8 @@ std::string table_of(const Options& options) {
 /// Escapes control characters, for output to a terminal; files get the texts unchanged.
 void make_printable(sweep::Table& table) {
   for (sweep::Column& column : table.columns) {
-    if (auto* texts = std::get_if<std::vector<std::string>>(&column.data)) {
+    if (auto* texts = std::get_if<std::vector<std::string>>(&column.data))
       for (std::string& text : *texts) text = analysis::terminal_text(text);
-    }
   }
 }
 

@@ -3,7 +3,6 @@
 #include "driver/commands/commands.hpp"
 #include "driver/plan/plan.hpp"
 #include "driver/plan/report.hpp"
-#include "driver/plan/simulated.hpp"
 #include "workers/rank/host.hpp"
 
 namespace driver {

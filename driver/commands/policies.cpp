@@ -2,6 +2,7 @@
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
+#include "analysis/text/list.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/commands/commands.hpp"
 #include "workers/binding/binding.hpp"
@@ -21,9 +22,9 @@ std::string sentence_of(const std::string& policy, const worker::Profiles& profi
 }
 
 void print_line(const std::string& policy, worker::Profiles& profiles, std::ostream& out) {
-  std::vector<std::string> settings;
-  for (const auto& [key, param] : profiles.policy(policy))
-    settings.push_back(key + " = " + sweep::bare_text(param.value));
+  const auto settings = analysis::mapped(profiles.policy(policy), [](const auto& setting) {
+    return setting.first + " = " + sweep::bare_text(setting.second.value);
+  });
   out << policy << "\n    " << sentence_of(policy, profiles) << "\n    "
       << analysis::terminal_text(sweep::joined(settings)) << '\n';
 }

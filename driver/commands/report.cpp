@@ -4,7 +4,6 @@
 #include <string>
 #include <vector>
 
-#include "analysis/report/json.hpp"
 #include "analysis/report/report.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/new_file.hpp"

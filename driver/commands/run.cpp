@@ -11,6 +11,7 @@
 #include "analysis/ranking/policy_table.hpp"
 #include "analysis/ranking/sentences.hpp"
 #include "analysis/text/escape.hpp"
+#include "analysis/text/list.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/history.hpp"
 #include "driver/plan/plan.hpp"
@@ -197,9 +198,7 @@ void print_answer(std::span<const sweep::CellRecord> records) {
   const analysis::Answer answer = analysis::answer_of(rows);
   if (answer.lines.empty()) return;
   std::cout << answer.heading << ":\n";
-  std::vector<std::string> lines;
-  for (const analysis::AnswerLine& each : answer.lines) lines.push_back(each.text());
-  print_some(lines, "  ");
+  print_some(analysis::mapped(answer.lines, &analysis::AnswerLine::text), "  ");
   std::cout << '\n';
 }
 

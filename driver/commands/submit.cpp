@@ -11,7 +11,7 @@
 #include "analysis/text/new_file.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
-#include "driver/plan/simulated.hpp"
+#include "driver/plan/report.hpp"
 #include "driver/submit/cluster.hpp"
 #include "driver/submit/scripts.hpp"
 #include "workers/rank/host.hpp"
@@ -42,10 +42,9 @@ void check_options(const Options& options, const Plan& plan, const Cluster& clus
     throw UsageError("--sku " + sku + ": no cell of " + plan.spec.path +
                      " is pinned to it; its GPUs are: " + sweep::joined(planned));
   }
-  for (const std::string& only : options.only) {
+  for (const std::string& only : options.only)
     if (only.starts_with("gpu=") || only.find(",gpu=") != std::string::npos)
       throw UsageError("--only " + only + ": of submit, --sku says which GPUs");
-  }
   if (cluster.account_required && options.account.value_or("").empty())
     throw UsageError("this cluster charges every job to an account: give --account ACCOUNT (" +
                      cluster.place_of("cluster.account_required") + " = true)");

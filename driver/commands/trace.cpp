@@ -4,8 +4,7 @@
 #include "analysis/text/escape.hpp"
 #include "analysis/text/new_file.hpp"
 #include "analysis/text/web_page.hpp"
-#include "analysis/trace/jsonl.hpp"
-#include "analysis/trace/perfetto.hpp"
+#include "analysis/trace/trace.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
 

@@ -4,7 +4,7 @@
 #include <iostream>
 #include <sstream>
 
-#include "analysis/compare/prediction.hpp"
+#include "analysis/compare/compare.hpp"
 #include "analysis/digest/fits.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/bound/restored.hpp"

@@ -17,7 +17,6 @@
 #include "sweeps/files/sha256.hpp"
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/binding/keys.hpp"
-#include "workers/cell/estimate.hpp"
 #include "workers/cell/execution.hpp"
 
 namespace driver {
@@ -276,9 +275,8 @@ Plan make_plan(const std::string& path, const Options& options, worker::Workload
   }
   require_distinct(plan);
   if (options.cell) select_cell(plan, *options.cell);
-  if (std::ranges::none_of(plan.cells, &PlannedCell::selected)) {
+  if (std::ranges::none_of(plan.cells, &PlannedCell::selected))
     throw sweep::SpecError(path + ": --only and --skip leave no cell");
-  }
   return plan;
 }
 

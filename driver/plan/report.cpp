@@ -7,13 +7,11 @@
 #include <tuple>
 #include <utility>
 
-#include "analysis/compare/config.hpp"
 #include "analysis/ranking/sentences.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/json.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/command_line/archive_argument.hpp"
-#include "driver/plan/plan.hpp"
 #include "workers/binding/keys.hpp"
 
 namespace driver {

@@ -1,4 +1,4 @@
-#include "driver/plan/simulated.hpp"
+#include "driver/plan/report.hpp"
 
 #include <unistd.h>
 
@@ -10,7 +10,6 @@
 #include <stop_token>
 #include <tuple>
 
-#include "driver/plan/plan.hpp"
 #include "sweeps/files/child_process.hpp"
 
 namespace driver {

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "driver/plan/plan.hpp"
 #include "sweeps/commits/marks.hpp"
 #include "sweeps/definition/canonical_json.hpp"
 #include "workers/rank/cell_job.hpp"
@@ -134,11 +133,10 @@ void ArchiveSink::on_start(const AssignCell& start, const worker::Hello& worker)
 void ArchiveSink::on_stop_asked(std::optional<int> alone) {
   for (const auto& [cell, mark] : running_) {
     try {
-      if (!sweep::process_is_gone(mark, self_.name)) {
+      if (!sweep::process_is_gone(mark, self_.name))
         archive_.marks().add(mark.key, "stopped", "1");
-      } else if (alone == cell) {
+      else if (alone == cell)
         archive_.marks().add(mark.key, "died", "its process was gone, and no other cell ran");
-      }
     } catch (const sweep::ArchiveNoSpace&) {
       // The mark matters only if this process is killed before the cell ends. A stop must not wait
       // for disk space.

@@ -80,15 +80,12 @@ std::string archive_path(const Options& options, const std::string& sweep_name) 
   const fs::path path = options.archive.value_or(sweep_name + ".h5");
   const fs::path folder = path.has_parent_path() ? path.parent_path() : ".";
   std::error_code error;
-  if (path.empty() || fs::is_directory(path, error)) {
+  if (path.empty() || fs::is_directory(path, error))
     throw UsageError("--archive must name a file, found \"" + path.string() + '"');
-  }
-  if (error == std::errc::too_many_symbolic_link_levels) {
+  if (error == std::errc::too_many_symbolic_link_levels)
     throw UsageError("--archive " + path.string() + ": " + error.message());
-  }
-  if (!fs::is_directory(folder)) {
+  if (!fs::is_directory(folder))
     throw UsageError("--archive " + path.string() + ": there is no folder " + folder.string());
-  }
   return path.string();
 }
 

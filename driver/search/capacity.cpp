@@ -1,12 +1,17 @@
 #include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <functional>
 #include <iostream>
 
+#include "analysis/capacity/rows.hpp"
 #include "analysis/text/escape.hpp"
+#include "analysis/text/new_file.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/run/setup.hpp"
-#include "driver/search/capacity_search.hpp"
 #include "driver/search/commands.hpp"
+#include "driver/search/rounds.hpp"
 #include "sweeps/definition/assignment.hpp"
 #include "workers/profiles/profiles.hpp"
 #include "workers/rank/ready_worker.hpp"
@@ -14,7 +19,8 @@
 namespace driver {
 namespace {
 
-using analysis::Capacity;
+namespace fs = std::filesystem;
+using analysis::Capacity, analysis::CapacityPlace, analysis::Question;
 
 /// "GPU=NUMBER" over the file's table of this name.
 void take(const std::vector<std::string>& given, const std::string& flag, const std::string& name,
@@ -63,21 +69,212 @@ void check_confirm(const Options& options, const std::string& searched) {
   make_plan(options.arguments.front(), on);
 }
 
-/// One table with --format csv: that of --confirm, which follows, if there is one.
-void print_result(const CapacitySearch& search, const Options& options) {
-  const analysis::GridFormat format = grid_format(options);
-  if (format == analysis::GridFormat::csv && options.confirm) return;
-  print_grid(capacity_grid(search.rules(), search.capacities(), format), format, std::cout);
-  if (format == analysis::GridFormat::csv) return;
-  std::cout << '\n';
-  for (const Capacity& each : search.capacities())
-    if (const std::string note = each.not_monotone(search.rules()); !note.empty())
-      std::cout << "note: " << analysis::terminal_text(each.place->name) << ": " << note << '\n';
-  const Asked& asked = search.rounds().asked();
-  std::cout << analysis::to_text({search.backend(), "-", "-"}) << ": "
-            << asked.cells.size() - asked.open.size() << " cells were run, of "
-            << search.grid_cells() << " that every load and seed would be\n";
+/// A value of the cells over the seeds of a load.
+analysis::Estimate estimate_at(const CapacityPlace& place, std::size_t load, auto value_of) {
+  analysis::BySeed values;
+  for (const auto& [question, cell] : place.cells)
+    if (question.load == load && !cell.metrics.empty()) values[question.seed] = value_of(cell);
+  std::erase_if(values, [](const auto& value) { return std::isnan(value.second); });
+  return analysis::mean_of(values);
 }
+
+/// The search for the capacities of a sweep's places. Its log is the archive: the sweep file there
+/// lists the loads that were asked for, and the rules decide by its results from the first on.
+///
+///     A.h5             the archive
+///     A.confirm.h5     that of another backend
+///     A.capacity.toml  the sweep with every load that was asked for
+///     A.capacity.log   what the runs printed
+class CapacitySearch {
+ public:
+  /// `assigned` is the sweep with what the command line says of it.
+  CapacitySearch(const Options& options, const sweep::SweepSpec& spec,
+                 const sweep::SweepSpec& assigned, const std::string& archive)
+      : options_(options),
+        spec_(spec),
+        rules_(analysis::capacity_rules(assigned)),
+        search_table_(analysis::search_table(assigned.capacity, rules_)),
+        archive_(archive),
+        stem_(fs::path(archive).replace_extension().string()),
+        runs_(options, spec, stem_ + ".capacity.toml", stem_ + ".capacity.log"),
+        rounds_(options, runs_, "capacity", {archive, {}, {"--record", "jobs"}}) {
+    rounds_.plan(spec.path);
+    for (const PlannedCell& planned : rounds_.plan().cells) {
+      std::string& block = blocks_[rules_.place_name(planned.cell.axes)];
+      if (!block.empty()) continue;
+      for (const auto& [axis, value] : written_axes(planned))
+        if (!rules_.is_own(axis)) block += '"' + axis + "\" = " + sweep::to_text(value) + '\n';
+    }
+    check_confirm(options, backend());
+  }
+
+  int run() {
+    const analysis::GridFormat format = grid_format(options_);
+    const bool is_text = format == analysis::GridFormat::text;
+    int code = search();
+    if (is_over(code) || rounds_.is_out_of_budget()) print_result(format);
+    if (code == kOk && options_.confirm) code = confirm();
+    if (!is_over(code)) return rounds_.report_end("capacity", code);
+    rounds_.finish();
+    if (options_.confirm) {
+      if (is_text) std::cout << '\n';
+      print_grid(confirmed(format), format, std::cout);
+    }
+    if (is_text) std::cout << "Results: " << analysis::terminal_text(archive_) << std::endl;
+    return std::ranges::all_of(capacities_, &Capacity::has_answer) ? kOk : kSomeCellsFailed;
+  }
+
+ private:
+  /// The user's file with the loads that it lacks, and what is searched for.
+  void write_sweep() const {
+    std::string text = spec_.text +
+                       "\n# What kvsweep capacity searched for, and the loads that it asked for "
+                       "beyond those of the axis.\n" +
+                       search_table_;
+    for (const auto& [place, loads] : loads_) {
+      text +=
+          "[[include]]\n" + blocks_.at(place) + '"' + rules_.load + "\" = " +
+          list_of(loads, [&](auto at) { return analysis::exact_number(rules_.search.loads[at]); });
+      if (!rules_.workload_seeds.empty())
+        text += '"' + std::string(analysis::kSeedAxis) + "\" = " +
+                list_of(rules_.workload_seeds, [](auto seed) { return std::to_string(seed); });
+    }
+    analysis::write_file(runs_.sweep_file(), [&](std::ostream& out) { out << text; });
+  }
+
+  /// Returns false if the plan lacks the cell, whose load is then added to it.
+  bool ask(const CapacityPlace& place, const Question& question, bool has_answer, Asked& asked) {
+    const auto cell = place.cells.find(question);
+    if (cell == place.cells.end()) {
+      loads_[place.name].insert(question.load);
+      return false;
+    }
+    const sweep::CellRecord& record = *cell->second.record;
+    if (has_answer)
+      asked.cells.insert(rounds_.index_of(record));
+    else
+      rounds_.ask(record, asked);
+    return true;
+  }
+
+  /// Decides by the results that there are what is asked for, and what of it is open.
+  Asked judge() {
+    for (;;) {
+      rounds_.read();
+      places_ = analysis::capacity_places(rules_, rounds_.records(), rounds_.archive(), known_);
+      capacities_ = analysis::capacities_of(rules_, places_);
+      Asked asked{{}, {}, 0, static_cast<int>(capacities_.size()), "rows"};
+      asked.decided = static_cast<int>(std::ranges::count_if(capacities_, &Capacity::is_over));
+      bool is_planned = true;
+      for (const Capacity& each : capacities_)
+        for (const Question& question : each.search.asked)
+          is_planned = ask(*each.place, question, !each.problem.empty(), asked) && is_planned;
+      for (const CapacityPlace& place : places_)
+        for (const Question& question : further_[place.name]) {
+          is_planned = ask(place, question, false, asked) && is_planned;
+          ++asked.to_confirm;
+        }
+      if (is_planned) return asked;
+      write_sweep();
+      rounds_.plan(runs_.sweep_file());
+    }
+  }
+
+  /// Searches until nothing is open or the budget is used up. Returns the exit code.
+  int search() {
+    const auto judge_and_write = [&] {
+      Asked asked = judge();
+      if (!asked.open.empty() && !asked.exceeds(options_.budget)) write_sweep();
+      return asked;
+    };
+    return rounds_.search(judge_and_write, options_.budget);
+  }
+
+  /// Runs the capacities and the loads above them on another backend, too, within the budget for
+  /// all cells. Returns the exit code.
+  int confirm() {
+    for (const Capacity& each : capacities_) {
+      if (!each.problem.empty()) continue;
+      const std::size_t last = rules_.search.loads.size() - 1;
+      const std::size_t at = analysis::load_below(rules_.search.loads, each.load.value);
+      for (const std::size_t load : {at, std::min(at + 1, last)})
+        for (int seed = 0; seed < static_cast<int>(analysis::kFewestRepeats); ++seed)
+          further_[each.place->name].insert({load, seed});
+    }
+    if (const int code = search(); code != kOk) return code;
+    std::set<int> cells;
+    for (const CapacityPlace& place : places_)
+      for (const Question& question : further_.at(place.name))
+        cells.insert(rounds_.index_of(*place.cells.at(question).record));
+    return cells.empty()
+               ? kOk
+               : rounds_.confirm(*options_.confirm, stem_ + ".confirm.h5", cells, options_.budget);
+  }
+
+  /// Both backends at the loads that were confirmed.
+  analysis::Grid confirmed(analysis::GridFormat format) const {
+    std::vector<CapacityPlace> there;
+    std::vector<sweep::CellRecord> records;
+    if (const std::string file = stem_ + ".confirm.h5"; fs::exists(file)) {
+      sweep::ArchiveReader archive = open_archive(file);
+      records = archive.cells();
+      analysis::KnownMetrics known;
+      there = analysis::capacity_places(rules_, records, &archive, known);
+    }
+    std::vector<analysis::Confirmation> rows;
+    for (const CapacityPlace& place : there) {
+      const auto own = std::ranges::find(places_, place.name, &CapacityPlace::name);
+      const auto further = further_.find(place.name);
+      if (own == places_.end() || further == further_.end()) continue;
+      std::set<std::size_t> loads;
+      for (const Question& each : further->second) loads.insert(each.load);
+      for (const std::size_t load : loads)
+        for (const analysis::Slo& slo : rules_.slos)
+          for (const analysis::Limit& limit : slo.limits) {
+            const auto metric = [&](const auto& cell) { return cell.metrics.at(limit.metric); };
+            const auto energy = std::mem_fn(&analysis::CapacityCell::measured_j_per_token);
+            rows.push_back({&place, load, &limit, estimate_at(*own, load, metric),
+                            estimate_at(place, load, metric),
+                            estimate_at(place, load, energy).value});
+          }
+    }
+    const auto kind = [](const std::string& of) { return analysis::to_text({of, "-", "-"}); };
+    return confirm_grid(rules_, rows, kind(backend()), kind(*options_.confirm), format);
+  }
+
+  /// One table with --format csv: that of --confirm, which follows, if there is one.
+  void print_result(analysis::GridFormat format) const {
+    if (format == analysis::GridFormat::csv && options_.confirm) return;
+    print_grid(capacity_grid(rules_, capacities_, format), format, std::cout);
+    if (format == analysis::GridFormat::csv) return;
+    std::cout << '\n';
+    for (const Capacity& each : capacities_)
+      if (const std::string note = each.not_monotone(rules_); !note.empty())
+        std::cout << "note: " << analysis::terminal_text(each.place->name) << ": " << note << '\n';
+    const Asked& asked = rounds_.asked();
+    const auto seeds = static_cast<std::size_t>(rules_.search.most_seeds);
+    std::cout << analysis::to_text({backend(), "-", "-"}) << ": "
+              << asked.cells.size() - asked.open.size() << " cells were run, of "
+              << places_.size() * rules_.search.loads.size() * seeds
+              << " that every load and seed would be\n";
+  }
+
+  const std::string& backend() const { return rounds_.plan().backend; }
+
+  const Options& options_;
+  const sweep::SweepSpec& spec_;
+  analysis::CapacityRules rules_;
+  std::string search_table_;    // of the sweep file that it writes
+  std::string archive_, stem_;  // stem: without its ending
+  ChildRuns runs_;
+  Rounds rounds_;
+  std::map<std::string, std::string> blocks_;           // by place: its axes as TOML
+  std::map<std::string, std::set<std::size_t>> loads_;  // by place: of the plan beyond the axis
+  analysis::KnownMetrics known_;
+  std::vector<CapacityPlace> places_;
+  std::vector<Capacity> capacities_;
+  std::map<std::string, std::set<Question>> further_;  // by place: of confirm()
+};
 
 }  // namespace
 
@@ -85,21 +282,7 @@ int capacity(const Options& options) {
   check_search(options, "capacity");
   const sweep::SweepSpec spec = sweep::load_spec(options.arguments.front());
   const std::string archive = archive_path(options, spec.name);
-  CapacitySearch search(options, spec, assigned(spec, options), archive);
-  check_confirm(options, search.backend());
-  const analysis::GridFormat format = grid_format(options);
-  const bool is_text = format == analysis::GridFormat::text;
-  int code = search.run(options.budget);
-  if (is_over(code) || search.rounds().is_out_of_budget()) print_result(search, options);
-  if (code == kOk && options.confirm) code = search.confirm(*options.confirm, options.budget);
-  if (!is_over(code)) return search.rounds().report_end("capacity", code);
-  search.rounds().finish();
-  if (options.confirm) {
-    if (is_text) std::cout << '\n';
-    print_grid(search.confirmed(*options.confirm, format), format, std::cout);
-  }
-  if (is_text) std::cout << "Results: " << analysis::terminal_text(archive) << std::endl;
-  return std::ranges::all_of(search.capacities(), &Capacity::has_answer) ? kOk : kSomeCellsFailed;
+  return CapacitySearch(options, spec, assigned(spec, options), archive).run();
 }
 
 }  // namespace driver

@@ -3,10 +3,16 @@
 #include <string>
 #include <vector>
 
+#include "analysis/text/list.hpp"
 #include "driver/command_line/options.hpp"
 #include "sweeps/definition/sweep.hpp"
 
 namespace driver {
+
+/// "[1, 2.5]": a line of a sweep file, behind a key.
+std::string list_of(const auto& items, auto text_of) {
+  return '[' + sweep::joined(analysis::mapped(items, text_of)) + "]\n";
+}
 
 /// One run of a search.
 struct ChildRun {

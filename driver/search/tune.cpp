@@ -3,6 +3,7 @@
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
+#include "analysis/text/list.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/search/commands.hpp"
@@ -35,10 +36,9 @@ std::vector<std::string> policies_in(std::span<const Entrant> entrants) {
 }
 
 std::string settings_of(const sweep::ParamMap& values) {
-  std::vector<std::string> texts;
-  for (const auto& [key, param] : values)
-    texts.push_back(key + " = " + sweep::to_text(param.value));
-  return sweep::joined(texts);
+  return sweep::joined(analysis::mapped(values, [](const auto& setting) {
+    return setting.first + " = " + sweep::to_text(setting.second.value);
+  }));
 }
 
 /// The cells of these policies with repeats [first, last) of the sweep.

@@ -3,6 +3,7 @@
 #include "analysis/text/new_file.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/command_line/archive_argument.hpp"
+#include "driver/search/child_runs.hpp"
 #include "workers/profiles/profiles.hpp"
 
 namespace driver {
@@ -14,20 +15,15 @@ void write(const fs::path& path, const std::string& text) {
   analysis::write_file(path, [&](std::ostream& out) { out << text; });
 }
 
-std::string list_of(const std::vector<sweep::Param>& values) {
-  std::vector<std::string> texts;
-  for (const sweep::Param& each : values) texts.push_back(sweep::to_text(each.value));
-  return "[" + sweep::joined(texts) + "]";
-}
-
 /// The sweep with a point for each candidate at all values of the other axes.
 std::string sweep_text(const sweep::SweepSpec& spec, std::span<const Candidate> candidates) {
-  std::string text = spec.text + "\n# The candidates of kvsweep tune.\n[[include]]\npolicy = [";
-  std::vector<std::string> names;
-  for (const Candidate& each : candidates) names.push_back('"' + each.name + '"');
-  text += sweep::joined(names) + "]\n";
+  std::string text = spec.text + "\n# The candidates of kvsweep tune.\n[[include]]\npolicy = " +
+                     list_of(candidates, [](const auto& each) { return '"' + each.name + '"'; });
   for (const sweep::Axis& axis : spec.axes)
-    if (axis.name != "policy") text += '"' + axis.name + "\" = " + list_of(axis.values) + '\n';
+    if (axis.name != "policy")
+      text += '"' + axis.name + "\" = " + list_of(axis.values, [](const sweep::Param& each) {
+                return sweep::to_text(each.value);
+              });
   return text;
 }
 

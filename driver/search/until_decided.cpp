@@ -4,6 +4,7 @@
 
 #include "analysis/ranking/answer.hpp"
 #include "analysis/text/escape.hpp"
+#include "analysis/text/list.hpp"
 #include "driver/command_line/failure.hpp"
 #include "driver/run/setup.hpp"
 #include "driver/search/commands.hpp"
@@ -70,8 +71,7 @@ std::vector<analysis::ConfiguredCell> cells_of(const Rounds& rounds) {
 Asked judge(Rounds& rounds) {
   rounds.read();
   const std::vector<analysis::ConfiguredCell> cells = cells_of(rounds);
-  std::vector<const analysis::ConfiguredCell*> pointers;
-  for (const analysis::ConfiguredCell& each : cells) pointers.push_back(&each);
+  const auto pointers = analysis::mapped(cells, [](const auto& each) { return &each; });
   Asked asked;
   asked.what = "winners";
   for (const analysis::RateRow& row : analysis::arrange(pointers))

@@ -1,4 +1,4 @@
-#include "driver/submit/job.hpp"
+#include "driver/submit/scripts.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "analysis/capacity/grids.hpp"
+#include "analysis/capacity/rows.hpp"
 
 #include <algorithm>
 

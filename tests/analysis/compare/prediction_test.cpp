@@ -1,4 +1,4 @@
-#include "analysis/compare/prediction.hpp"
+#include "analysis/compare/compare.hpp"
 
 #include <sstream>
 

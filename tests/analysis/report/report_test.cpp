@@ -4,7 +4,6 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "analysis/report/json.hpp"
 #include "tests/analysis/archived_cells.hpp"
 #include "tests/analysis/hand_made_cell.hpp"
 #include "tests/support/catch.hpp"

@@ -2,7 +2,7 @@
 #include <numeric>
 #include <sstream>
 
-#include "analysis/trace/jsonl.hpp"
+#include "analysis/trace/trace.hpp"
 #include "sweeps/definition/cell.hpp"
 #include "tests/support/catch.hpp"
 #include "workers/binding/binding.hpp"

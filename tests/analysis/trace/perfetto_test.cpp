@@ -1,4 +1,4 @@
-#include "analysis/trace/perfetto.hpp"
+#include "analysis/trace/trace.hpp"
 
 #include <nlohmann/json.hpp>
 #include <sstream>

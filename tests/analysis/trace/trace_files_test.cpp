@@ -3,7 +3,7 @@
 #include <sstream>
 #include <system_error>
 
-#include "analysis/trace/jsonl.hpp"
+#include "analysis/trace/trace.hpp"
 #include "tests/analysis/hand_made_cell.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"

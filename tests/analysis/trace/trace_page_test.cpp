@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "analysis/text/web_page.hpp"
-#include "analysis/trace/jsonl.hpp"
+#include "analysis/trace/trace.hpp"
 #include "tests/analysis/hand_made_cell.hpp"
 #include "tests/support/catch.hpp"
 

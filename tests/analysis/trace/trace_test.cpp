@@ -1,7 +1,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 
-#include "analysis/trace/jsonl.hpp"
+#include "analysis/trace/trace.hpp"
 #include "tests/analysis/hand_made_cell.hpp"
 #include "tests/support/catch.hpp"
 

@@ -4,7 +4,6 @@
 #include <string>
 
 #include "sweeps/archive/cells_table.hpp"
-#include "sweeps/tables/result.hpp"
 
 namespace analysis {
 
@@ -45,9 +44,17 @@ struct TracedCell {
 
 /// The data of the trace viewer as JSON: {"kind":"trace","archive":name,"cells":[...]}. A cell has
 /// its identity, its notes, and `deflated`: the JSON lines of its steps, events and requests
-/// (analysis/trace/jsonl.hpp), packed().
+/// (write_steps() and so on), packed().
 ///
 /// Throws std::logic_error when the tables of a cell contradict each other.
 std::string trace_page(const std::string& archive, std::span<const TracedCell> cells);
+
+/// Writes a cell's trace as JSON of the Trace Event Format, which ui.perfetto.dev and
+/// chrome://tracing open: a track for the engine with its steps and counters, and one for each job
+/// with the parts of its turns' times, which are placed in the order of the viewer's legend, since
+/// their lengths are recorded and not their places. Times are microseconds from the cell's zero.
+///
+/// Throws std::system_error when a write fails.
+void write_perfetto(const sweep::CellResult& result, std::ostream& out);
 
 }  // namespace analysis
