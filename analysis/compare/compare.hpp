@@ -2,7 +2,6 @@
 #include <iosfwd>
 #include <optional>
 #include <span>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -10,12 +9,6 @@
 #include "analysis/text/text_table.hpp"
 
 namespace analysis {
-
-/// The cells to compare differ in more than the named keys, or there are none. what() names the key
-/// and both values.
-struct CompareError : std::invalid_argument {
-  using std::invalid_argument::invalid_argument;
-};
 
 struct CompareQuestion {
   /// Keys that cells may differ in. Keys that follow from one of them may differ as well: policy.*
@@ -82,7 +75,7 @@ std::string key_text(const std::optional<sweep::Value>& value);
 constexpr const char* kServerPolicyValues = "server.env.KVSWEEP_POLICY_SET";
 
 /// Prints, for every measured cell and the simulated cell with the same axes, both figures and the
-/// error of the simulated one, and the mean errors of other figures. Throws std::invalid_argument
+/// error of the simulated one, and the mean errors of other figures. Throws CompareError
 /// when no cell has the figure.
 void print_predictions(const std::vector<ConfiguredCell>& measured,
                        const std::vector<ConfiguredCell>& simulated, const std::string& metric,

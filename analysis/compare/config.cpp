@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <cmath>
 #include <set>
-#include <stdexcept>
 
 #include "analysis/digest/statistics.hpp"
 #include "analysis/text/json.hpp"
@@ -157,10 +156,9 @@ std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::st
     if (each == "jct_wall_mean_s") return 0;
     return each.ends_with("_mean_s") ? 1 : each.starts_with("jct_wall_") ? 2 : 3;
   });
-  if (names.empty()) throw std::invalid_argument("no chosen cell has a result");
-  throw std::invalid_argument("no cell with a result has the figure \"" + name + '"' +
-                              sweep::suggestion(name, nearest) + "; there are " +
-                              sweep::joined(names));
+  if (names.empty()) throw CompareError("no chosen cell has a result");
+  throw CompareError("no cell with a result has the figure \"" + name + '"' +
+                     sweep::suggestion(name, nearest) + "; there are " + sweep::joined(names));
 }
 
 }  // namespace analysis

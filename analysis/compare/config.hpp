@@ -3,9 +3,9 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "sweeps/archive/reader.hpp"
@@ -70,8 +70,13 @@ void derive_figures(ConfiguredCell& cell, sweep::ArchiveReader& reader, int row)
 /// Tokens of a KV block.
 int block_tokens(const ConfiguredCell& cell);
 
-/// The name of the figure: `name` itself or `name` + "_mean_s". Throws std::invalid_argument, which
-/// lists similar names, when no cell has it.
+/// The cells to compare differ in more than the named keys, or there are none, or none has a
+/// figure. what() names the key and both values, or similar figures.
+struct CompareError : std::invalid_argument {
+  using std::invalid_argument::invalid_argument;
+};
+
+/// The name of the figure: `name` itself or `name` + "_mean_s". Throws CompareError.
 std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::string& name);
 
 /// The source of figures. Only figures of equal kind are comparable or share a table.

@@ -1,7 +1,6 @@
 #pragma once
 #include <cstdint>
 #include <iosfwd>
-#include <span>
 #include <string>
 #include <vector>
 

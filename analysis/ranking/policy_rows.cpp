@@ -65,22 +65,6 @@ std::string group_key(const ConfiguredCell& cell, const Keys& keys) {
          variant_text(cell, keys);
 }
 
-void add_axes(Keys& keys, const Cells& cells) {
-  for (const ConfiguredCell* cell : cells) {
-    for (const auto& [axis, value] : cell->record->axes)
-      if (axis != "gpu" && axis != "policy" && axis != "jps" && axis != "dram_gib") keys.add(axis);
-  }
-}
-
-/// Adds workload keys that differ: these do not follow from a GPU or policy.
-void add_workloads(Keys& keys, const Cells& cells) {
-  for (const ConfiguredCell* cell : cells) {
-    for (const auto& difference : config_differences(cells.front()->config, cell->config))
-      if (difference.key == "model" || difference.key.starts_with("workload."))
-        keys.add(difference.key);
-  }
-}
-
 /// Drops keys, the last first, as long as the same places differ.
 Names telling_of(const Cells& cells, const Keys& keys) {
   const auto text_of = [](const ConfiguredCell& cell, const Names& names) {
@@ -102,8 +86,13 @@ Names telling_of(const Cells& cells, const Keys& keys) {
 /// Adds keys until the cells of every group differ only in their seed.
 Keys telling_apart(const Cells& cells) {
   Keys keys;
-  add_axes(keys, cells);
-  add_workloads(keys, cells);
+  for (const ConfiguredCell* cell : cells)
+    for (const auto& [axis, value] : cell->record->axes)
+      if (axis != "gpu" && axis != "policy" && axis != "jps" && axis != "dram_gib") keys.add(axis);
+  // Workload keys that differ do not follow from a GPU or policy.
+  for (const ConfiguredCell* cell : cells)
+    for (const auto& [key, a, b] : config_differences(cells.front()->config, cell->config))
+      if (key == "model" || key.starts_with("workload.")) keys.add(key);
   for (bool grown = true; grown;) {
     grown = false;
     std::map<std::string, const ConfiguredCell*> first;

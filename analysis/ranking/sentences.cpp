@@ -41,6 +41,20 @@ std::string from_to(const std::string& least, const std::string& most) {
   return least == most ? least : least + " to " + most;
 }
 
+std::vector<std::string> ranges_of(const std::set<int>& numbers, int shortest) {
+  std::vector<std::string> ranges;
+  for (auto at = numbers.begin(); at != numbers.end();) {
+    const int first = *at;
+    int last = first;
+    while (++at != numbers.end() && *at == last + 1) ++last;
+    const bool is_range = last - first + 1 >= shortest;
+    if (is_range) ranges.push_back(std::to_string(first) + " to " + std::to_string(last));
+    for (int each = first; each <= last && !is_range; ++each)
+      ranges.push_back(std::to_string(each));
+  }
+  return ranges;
+}
+
 std::string coverage_text(std::span<const ConfiguredCell> cells) {
   std::vector<std::string> missing;
   std::size_t planned = 0, excluded = 0, not_asked = 0, kept = 0;

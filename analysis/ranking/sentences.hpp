@@ -1,5 +1,6 @@
 #pragma once
 // Phrases that sentences share.
+#include <set>
 #include <span>
 #include <string>
 #include <vector>
@@ -21,6 +22,9 @@ std::string ratios_text(std::span<const Ratio> ratios, const std::string& unit);
 
 /// "36 to 40", or "36" if the least and the most have the same text.
 std::string from_to(const std::string& least, const std::string& most);
+
+/// "0 to 5", "9": a range of `shortest` numbers or more as one text.
+std::vector<std::string> ranges_of(const std::set<int>& numbers, int shortest);
 
 /// "30 of 32 cells have a result; missing: gpu=h100-80gb policy=pin jps=3 and 1 more". Cells that
 /// their sweep excludes, or that no run was asked for, are not missing: "33 of 33 cells have a

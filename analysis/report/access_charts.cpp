@@ -37,10 +37,11 @@ std::string pause_text(double ns) { return four_digits(ns / 1e3) + " us"; }
 /// The accesses of one request that read, or that write, keys or values.
 ChartSeries series_of(const AccessDigest& digest, int job, std::size_t number, bool writes,
                       bool values, const std::map<int, double>& rows, double slots) {
-  ChartSeries series = colored("request " + std::to_string(job) + (writes ? ", write" : ", read"),
-                               std::to_string(number), ChartSeries::Draw::boxes);
-  series.hollow = writes;
-  series.quiet = writes || number >= kNamedJobs;
+  ChartSeries series{.name = "request " + std::to_string(job) + (writes ? ", write" : ", read"),
+                     .color = std::to_string(number),
+                     .draw = ChartSeries::Draw::boxes,
+                     .hollow = writes,
+                     .quiet = writes || number >= kNamedJobs};
   std::map<std::string, std::vector<double>> more;
   for (const AccessMark& mark : digest.marks) {
     if (mark.job != job || is_write(mark.kind) != writes || is_value(mark.kind) != values) continue;
@@ -137,8 +138,11 @@ void add_chart(std::vector<Chart>& charts, const ConfiguredCell& cell, const Acc
   const AccessDigest digest =
       digest_accesses(cell.load("kv_access"), cell.load("access_rows"), limits);
   charts.push_back(
-      new_chart("accesses", "Accesses over time", figures_kind(cell), shown(cell.value("gpu")),
-                {{"cell", std::to_string(cell.record->index)}, {"label", cell.record->label}}));
+      {.id = "accesses",
+       .title = "Accesses over time",
+       .kind = figures_kind(cell),
+       .gpu = shown(cell.value("gpu")),
+       .at = {{"cell", std::to_string(cell.record->index)}, {"label", cell.record->label}}});
   add_accesses(charts.back(), digest, cell.figure("access_stopped_step"));
 }
 

@@ -40,9 +40,12 @@ std::string chart_of(const CapacityPlace& place, bool with_gpu) {
 
 Chart start(const std::string& kind, const CapacityRules& rules, const std::string& of,
             const std::string& figure, const std::string& title) {
-  return new_chart(
-      "study", title, kind, of,
-      {{"study", rules.slos.empty() ? "interactivity" : "capacity"}, {"figure", figure}});
+  const char* const study = rules.slos.empty() ? "interactivity" : "capacity";
+  return {.id = "study",
+          .title = title,
+          .kind = kind,
+          .gpu = of,
+          .at = {{"study", study}, {"figure", figure}}};
 }
 
 std::vector<std::string> unique(const auto& items, auto text_of) {
@@ -63,10 +66,9 @@ std::string outcome(const CapacityRules& rules, const Capacity& capacity) {
 /// largest load that was tried meets the limits.
 ChartSeries capacity_series(const CapacityRules& rules, const std::vector<const Capacity*>& rows,
                             const std::string& dram, bool is_least) {
-  ChartSeries series;
-  series.name = dram + (is_least ? ", at least" : "");
-  series.draw = Draw::dots;
-  series.mark = is_least ? "right" : "";
+  ChartSeries series{.name = dram + (is_least ? ", at least" : ""),
+                     .mark = is_least ? "right" : "",
+                     .draw = Draw::dots};
   std::vector<std::string> policies, binds;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const Capacity& each = *rows[row];

@@ -37,25 +37,6 @@ double quantity(const std::string& text) { return number_from(text).value_or(kAn
 
 }  // namespace
 
-ChartSeries colored(std::string name, std::string color, ChartSeries::Draw draw) {
-  ChartSeries series;
-  series.name = std::move(name);
-  series.color = std::move(color);
-  series.draw = draw;
-  return series;
-}
-
-Chart new_chart(std::string id, std::string title, std::string kind, std::string gpu,
-                std::map<std::string, std::string> at) {
-  Chart chart;
-  chart.id = std::move(id);
-  chart.title = std::move(title);
-  chart.kind = std::move(kind);
-  chart.gpu = std::move(gpu);
-  chart.at = std::move(at);
-  return chart;
-}
-
 Json json_of(const ChartAxis& axis) {
   Json json = {{"name", axis.name}};
   set(json, "names", axis.names);

@@ -39,19 +39,19 @@ struct ChartSeries {
     stack,  // bars on top of each other
     boxes   // from x to `end` and from y to `high`
   };
-  std::string name;
-  std::string policy;  // which gives color and dash, and hides the series with it
-  std::string color;   // otherwise: a meaning such as "vram", the number of a color, or "text"
-  std::string source;  // of its numbers, if it is not the chart's kind: "published"
-  std::string mark;    // of dots and of points on a line: "", "square", "up", "down", "right"
+  std::string name{};
+  std::string policy{};  // which gives color and dash, and hides the series with it
+  std::string color{};   // otherwise: a meaning such as "vram", the number of a color, or "text"
+  std::string source{};  // of its numbers, if it is not the chart's kind: "published"
+  std::string mark{};    // of dots and of points on a line: "", "square", "up", "down", "right"
   Draw draw = Draw::line;
   bool dashed = false, hollow = false, points = false;
   bool quiet = false;  // neither in the legend nor under the pointer
   std::size_t repeats = 0;
-  std::vector<double> x, y;
-  std::vector<double> low, high;  // a range around y; of boxes, the upper edge
-  std::vector<double> end;        // of boxes
-  std::vector<ChartColumn> more;
+  std::vector<double> x{}, y{};
+  std::vector<double> low{}, high{};  // a range around y; of boxes, the upper edge
+  std::vector<double> end{};          // of boxes
+  std::vector<ChartColumn> more{};
 
   void add(double at, double value) {
     x.push_back(at);
@@ -64,9 +64,6 @@ struct ChartSeries {
   }
 };
 
-/// A series without data.
-ChartSeries colored(std::string name, std::string color, ChartSeries::Draw draw);
-
 /// One system of axes.
 struct ChartPanel {
   std::string name;
@@ -78,21 +75,17 @@ struct ChartPanel {
 };
 
 struct Chart {
-  std::string id, title, note;
-  std::string kind, gpu, settings, jps;   // of its numbers
-  std::map<std::string, std::string> at;  // what tells it from others with its id: {"rate", "6"}
-  std::size_t columns = 1;                // of panels
-  bool is_table = false;                  // its numbers are shown as a table
-  std::string nothing;                    // why there is nothing to see
-  std::vector<ChartPanel> panels;
+  std::string id{}, title{}, note{};
+  std::string kind{}, gpu{}, settings{}, jps{};  // of its numbers
+  std::map<std::string, std::string> at{};  // what tells it from others with its id: {"rate", "6"}
+  std::size_t columns = 1;                  // of panels
+  bool is_table = false;                    // its numbers are shown as a table
+  std::string nothing{};                    // why there is nothing to see
+  std::vector<ChartPanel> panels{};
 
   /// The panel as one that is drawn by itself.
   ChartPanel& panel() { return panels.empty() ? panels.emplace_back() : panels.front(); }
 };
-
-/// A chart without data.
-Chart new_chart(std::string id, std::string title, std::string kind, std::string gpu,
-                std::map<std::string, std::string> at);
 
 /// A series without x has that of the series before.
 Json json_of(const Chart& chart);

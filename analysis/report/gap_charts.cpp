@@ -98,8 +98,7 @@ void add_stages(ChartPanel& drawn, const GapTimeline& gap, double most) {
   const auto add = [&](const char* what, const char* color, double from, double to, double low,
                        double high) {
     if (!(to > from)) return;
-    ChartSeries box = colored(what, color, Draw::boxes);
-    box.repeats = 1;
+    ChartSeries box{.name = what, .color = color, .draw = Draw::boxes, .repeats = 1};
     box.add_box(from - gap.finish_s, to - gap.finish_s, low * most, high * most);
     drawn.series.push_back(std::move(box));
   };
@@ -124,6 +123,7 @@ void add_level(ChartPanel& drawn, const GapTimeline& gap, ChartSeries series,
   for (const auto& [at, tokens] : level) series.add(at - gap.finish_s, tokens);
   if (level.empty()) return;
   series.add(end_of(gap), level.back().second);
+  series.draw = Draw::steps;
   series.repeats = 1;
   drawn.series.push_back(std::move(series));
 }
@@ -181,10 +181,9 @@ void add_gap_charts(std::vector<Chart>& charts, const ReportPanel& panel) {
       drawn.name = gap.variant + ": " + found_text(gap);
       drawn.x = {.name = "time since the turn ended [s]", .from = 0, .to = until};
       drawn.y.name = "tokens";
-      add_level(drawn, gap, colored("KV on the GPU", "vram", Draw::steps), gap.gpu);
-      ChartSeries host = colored("KV in host memory", "dram", Draw::steps);
-      host.dashed = true;
-      add_level(drawn, gap, std::move(host), gap.host);
+      add_level(drawn, gap, {.name = "KV on the GPU", .color = "vram"}, gap.gpu);
+      add_level(drawn, gap, {.name = "KV in host memory", .color = "dram", .dashed = true},
+                gap.host);
       add_stages(drawn, gap, most);
     }
     chart.note = "KV of job " + found->gap.id + " between its turns " +

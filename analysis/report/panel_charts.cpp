@@ -53,7 +53,7 @@ struct AtRate {
   /// Draws a series of each policy, which `fill` completes.
   void draw(ChartPanel& drawn, auto fill) const {
     for (const Pool& pool : pools) {
-      ChartSeries series = series_of_policy(pool.variant, pool.repeats);
+      ChartSeries series{.name = pool.variant, .policy = pool.variant, .repeats = pool.repeats};
       fill(series, pool);
       drawn.series.push_back(std::move(series));
     }
@@ -94,7 +94,8 @@ Chart parts_chart(const AtRate& of) {
     drawn.x.names.push_back(pool.variant);
   }
   for (std::size_t part = 0; part < kJctParts.size(); ++part) {
-    ChartSeries series = colored(kJctParts[part].name, kJctParts[part].color, Draw::stack);
+    const auto& [name, column, color] = kJctParts[part];
+    ChartSeries series{.name = name, .color = color, .draw = Draw::stack};
     for (std::size_t i = 0; i < shown.size(); ++i) {
       series.add(static_cast<double>(i),
                  shown[i]->jobs.part_s[part] / static_cast<double>(shown[i]->jobs.jct_s.size()));
@@ -156,12 +157,14 @@ std::string fit_text(const LeastSquares& line) {
 void add_fit(ChartPanel& drawn, const Pool& pool, const LeastSquares& line, double end) {
   const std::optional<Plane> fit = line.fit();
   if (!fit) return;
-  ChartSeries series = series_of_policy(pool.variant, pool.repeats);
-  series.name += ", least squares";
-  series.dashed = series.quiet = true;
-  series.x = {0, end};
-  series.y = {fit->intercept * 1e3, (fit->intercept + end * fit->slopes[0]) * 1e3};
-  drawn.series.push_back(std::move(series));
+  drawn.series.push_back(
+      {.name = pool.variant + ", least squares",
+       .policy = pool.variant,
+       .dashed = true,
+       .quiet = true,
+       .repeats = pool.repeats,
+       .x = {0, end},
+       .y = {fit->intercept * 1e3, (fit->intercept + end * fit->slopes[0]) * 1e3}});
 }
 
 Chart step_time_chart(const AtRate& of, bool largest) {
@@ -251,8 +254,8 @@ Chart hits_chart(const AtRate& of, const Pool& pool) {
   const std::vector<TurnSums>& turns = pool.jobs.by_turn;
   for (std::size_t i = 0; i < turns.size(); ++i) drawn.x.names.push_back(std::to_string(i + 1));
   for (const Source& source : kSources) {
-    ChartSeries series = colored(source.name, source.color, Draw::stack);
-    series.repeats = pool.repeats;
+    ChartSeries series{
+        .name = source.name, .color = source.color, .draw = Draw::stack, .repeats = pool.repeats};
     for (std::size_t i = 0; i < turns.size(); ++i)
       series.add(static_cast<double>(i),
                  turns[i].*source.tokens / static_cast<double>(turns[i].turns));
@@ -261,8 +264,6 @@ Chart hits_chart(const AtRate& of, const Pool& pool) {
   chart.note = pool.variant + ": where a turn's prompt came from. " + of.about({&pool, 1});
   return chart;
 }
-
-using Draw = ChartSeries::Draw;
 
 /// Logarithmic where the values of y span more than a decade.
 void set_scale(ChartPanel& drawn) {
@@ -282,13 +283,13 @@ void set_scale(ChartPanel& drawn) {
 /// Draws a figure of one variant by load, with its published values. Returns whether there are any.
 bool add_variant(ChartPanel& drawn, const ReportPanel& panel, const std::string& variant,
                  const char* figure) {
-  ChartSeries own = series_of_policy(variant, 0);
-  own.points = true;
-  ChartSeries theirs = series_of_policy(variant, 0);
-  theirs.name += ", published";
-  theirs.source = "published";
-  theirs.draw = Draw::dots;
-  theirs.hollow = theirs.quiet = true;
+  ChartSeries own{.name = variant, .policy = variant, .points = true};
+  ChartSeries theirs{.name = variant + ", published",
+                     .policy = variant,
+                     .source = "published",
+                     .draw = Draw::dots,
+                     .hollow = true,
+                     .quiet = true};
   for (const ReportGroup& group : panel.groups) {
     if (group.variant != variant) continue;
     const Rated& rated = group.figures.find(figure)->second;
@@ -307,48 +308,7 @@ bool add_variant(ChartPanel& drawn, const ReportPanel& panel, const std::string&
   return is_published;
 }
 
-}  // namespace
-
-std::string rate_text(const std::string& jps) {
-  if (jps == kAllRates) return "all rates together";
-  if (jps == "-") return "no arrival rate";
-  return jps + (jps == "1" ? " job/s" : " jobs/s");
-}
-
-Chart start_chart(const ReportPanel& panel, const char* id, const char* title,
-                  std::map<std::string, std::string> at) {
-  Chart chart = new_chart(id, title, panel.place.kind, panel.place.gpu, std::move(at));
-  chart.settings = panel.place.settings;
-  if (const auto rate = chart.at.find("rate"); rate != chart.at.end()) chart.jps = rate->second;
-  return chart;
-}
-
-ChartSeries series_of_policy(const std::string& variant, std::size_t repeats) {
-  ChartSeries series;
-  series.name = series.policy = variant;
-  series.repeats = repeats;
-  return series;
-}
-
-std::vector<Chart> panel_charts(const ReportPanel& panel) {
-  std::vector<Chart> charts = {load_chart(panel)};
-  std::vector<std::string> rates = {kAllRates};
-  rates.insert(rates.end(), panel.rates.begin(), panel.rates.end());
-  for (const std::string& rate : rates) {
-    const AtRate of(panel, rate);
-    finish(charts, parts_chart(of), kNoJobs);
-    for (const bool largest : {true, false}) {
-      finish(charts, tokens_chart(of, largest), kNoSteps);
-      finish(charts, step_time_chart(of, largest), kNoSteps);
-    }
-    for (const bool add_up : {false, true}) finish(charts, turns_chart(of, add_up), kNoTurns);
-    finish(charts, jct_chart(of), kNoJobs);
-    for (const Pool& pool : of.pools) finish(charts, hits_chart(of, pool), kNoTurns);
-  }
-  add_gap_charts(charts, panel);
-  return charts;
-}
-
+/// Mean and 99th percentile of job completion over the arrival rate.
 Chart load_chart(const ReportPanel& panel) {
   constexpr std::pair<const char*, const char*> kFigures[] = {
       {"jct_wall_mean_s", "mean job completion [s]"},
@@ -372,6 +332,45 @@ Chart load_chart(const ReportPanel& panel) {
                std::string(has_published ? " Hollow: published values. " : " ") + panel.place.kind +
                '.';
   return chart;
+}
+
+}  // namespace
+
+std::string rate_text(const std::string& jps) {
+  if (jps == kAllRates) return "all rates together";
+  if (jps == "-") return "no arrival rate";
+  return jps + (jps == "1" ? " job/s" : " jobs/s");
+}
+
+Chart start_chart(const ReportPanel& panel, const char* id, const char* title,
+                  std::map<std::string, std::string> at) {
+  const auto rate = at.find("rate");
+  return {.id = id,
+          .title = title,
+          .kind = panel.place.kind,
+          .gpu = panel.place.gpu,
+          .settings = panel.place.settings,
+          .jps = rate == at.end() ? "" : rate->second,
+          .at = at};
+}
+
+std::vector<Chart> panel_charts(const ReportPanel& panel) {
+  std::vector<Chart> charts = {load_chart(panel)};
+  std::vector<std::string> rates = {kAllRates};
+  rates.insert(rates.end(), panel.rates.begin(), panel.rates.end());
+  for (const std::string& rate : rates) {
+    const AtRate of(panel, rate);
+    finish(charts, parts_chart(of), kNoJobs);
+    for (const bool largest : {true, false}) {
+      finish(charts, tokens_chart(of, largest), kNoSteps);
+      finish(charts, step_time_chart(of, largest), kNoSteps);
+    }
+    for (const bool add_up : {false, true}) finish(charts, turns_chart(of, add_up), kNoTurns);
+    finish(charts, jct_chart(of), kNoJobs);
+    for (const Pool& pool : of.pools) finish(charts, hits_chart(of, pool), kNoTurns);
+  }
+  add_gap_charts(charts, panel);
+  return charts;
 }
 
 }  // namespace analysis

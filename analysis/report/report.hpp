@@ -113,11 +113,6 @@ struct Report {
   // The panels point into these.
   std::deque<sweep::ArchiveReader> readers;
   std::deque<ConfiguredCell> cells;
-
-  Report() = default;
-  Report(Report&&) = default;
-  Report& operator=(Report&&) = default;
-  Report(const Report&) = delete;
 };
 
 /// Reads archives, every table once. A cell in several archives counts once. `profiles` is sweeps/

@@ -79,8 +79,11 @@ class ChartBuilder {
   ChartBuilder(const std::string& study, const ChartSpec& figure, const std::string& kind,
                const std::string& gpu)
       : figure_(figure),
-        chart_(new_chart("study", figure.name + ": " + figure.title, kind, gpu,
-                         {{"study", study}, {"figure", figure.name}})) {
+        chart_{.id = "study",
+               .title = figure.name + ": " + figure.title,
+               .kind = kind,
+               .gpu = gpu,
+               .at = {{"study", study}, {"figure", figure.name}}} {
     chart_.is_table = figure.draw == ChartSpec::Draw::table;
     const bool in_time =
         figure.over == ChartSpec::Over::time || figure.over == ChartSpec::Over::requests;
@@ -199,10 +202,11 @@ class ChartBuilder {
 
   void add_series(ChartPanel& panel, const Draft& draft, std::size_t number,
                   const Places& places) const {
-    ChartSeries own = colored(
-        draft.name.empty() ? "these cells" : draft.name, std::to_string(number),
-        figure_.draw == ChartSpec::Draw::bars ? ChartSeries::Draw::bars : ChartSeries::Draw::line);
-    own.points = true;
+    const bool bars = figure_.draw == ChartSpec::Draw::bars;
+    ChartSeries own{.name = draft.name.empty() ? "these cells" : draft.name,
+                    .color = std::to_string(number),
+                    .draw = bars ? ChartSeries::Draw::bars : ChartSeries::Draw::line,
+                    .points = true};
     ChartSeries theirs = own;
     theirs.name += ", published";
     theirs.source = "published";

@@ -23,7 +23,7 @@ struct Span {
 
 ChartSeries level_over_time(std::string name, std::string color, const Values& t, double end,
                             const Values& level) {
-  ChartSeries series = colored(std::move(name), std::move(color), ChartSeries::Draw::line);
+  ChartSeries series{.name = std::move(name), .color = std::move(color)};
   const Values means = bucket_means(t, level, end, kSpans);
   for (std::size_t span = 0; span < means.size(); ++span) {
     if (std::isnan(means[span])) continue;
@@ -81,7 +81,7 @@ void draw_spans(ChartPanel& panel, const std::vector<Span>& spans) {
   }
   panel.downward = true;
   for (const auto& [what, color] : kColors) {
-    ChartSeries series = colored(what, color, ChartSeries::Draw::boxes);
+    ChartSeries series{.name = what, .color = color, .draw = ChartSeries::Draw::boxes};
     ChartColumn requests{"request", Values()};
     for (const Span& span : spans) {
       if (span.what != what) continue;
@@ -127,9 +127,10 @@ void add_kv_use(ChartPanel& panel, const sweep::Table& steps, const sweep::Table
                resume = numbers_of(evictions, "t_resume_s");
   const bool few = evict.size() + resume.size() <= kFew;
   for (const bool resumed : {false, true}) {
-    ChartSeries marks = colored(resumed ? "resume" : "evict", resumed ? "vram" : "to_host",
-                                ChartSeries::Draw::dots);
-    marks.mark = resumed ? "up" : "down";
+    ChartSeries marks{.name = resumed ? "resume" : "evict",
+                      .color = resumed ? "vram" : "to_host",
+                      .mark = resumed ? "up" : "down",
+                      .draw = ChartSeries::Draw::dots};
     for (const double at : resumed ? resume : evict) {
       if (std::isnan(at)) continue;
       marks.add(at, few ? level_at(t, device_use, at) : kAbove[resumed]);

@@ -73,11 +73,8 @@ std::string csv_field(std::string_view text) {
 }
 
 void print_csv(const Grid& grid, std::ostream& out) {
-  const char* comma = "";
-  for (const Grid::Column& column : grid.columns) {
-    out << comma << csv_text(column.name);
-    comma = ",";
-  }
+  for (std::size_t i = 0; i < grid.columns.size(); ++i)
+    out << (i > 0 ? "," : "") << csv_text(grid.columns[i].name);
   out << "\r\n";
   for (const auto& row : grid.rows) {
     for (std::size_t i = 0; i < row.size(); ++i) {

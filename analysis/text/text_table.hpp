@@ -1,6 +1,5 @@
 #pragma once
 #include <iosfwd>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>

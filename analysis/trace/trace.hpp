@@ -36,10 +36,10 @@ void write_events(const sweep::CellResult& result, std::ostream& out);
 /// A record for every turn in order of their ends, then a job record for every job.
 void write_requests(const sweep::CellResult& result, std::ostream& out);
 
-/// A cell of a trace page. Borrows both.
+/// A cell of a trace page. Borrows its record.
 struct TracedCell {
   const sweep::CellRecord& cell;
-  const sweep::CellResult& result;
+  sweep::CellResult result;
 };
 
 /// The data of the trace viewer as JSON: {"kind":"trace","archive":name,"cells":[...]}. A cell has

@@ -1,6 +1,5 @@
 #include "driver/command_line/failure.hpp"
 
-#include <cerrno>
 #include <cstdio>
 #include <cstring>
 #include <iostream>
@@ -9,6 +8,7 @@
 #include <stdexcept>
 #include <system_error>
 
+#include "analysis/compare/config.hpp"
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/options.hpp"
 #include "sweeps/archive/errors.hpp"
@@ -49,6 +49,8 @@ ExitCode report_failure() {
   } catch (const UsageError& error) {
     return fail(kUsage, error.what());
   } catch (const sweep::SpecError& error) {
+    return fail(kUsage, error.what());
+  } catch (const analysis::CompareError& error) {
     return fail(kUsage, error.what());
   } catch (const worker::InputError& error) {
     return fail(kUsage, error.what());

@@ -72,15 +72,11 @@ void print(const analysis::ComparisonReport& report, const Options& options) {
 int compare(const Options& options) {
   sweep::ArchiveReader archive = open_archive(options.arguments.front());
   const std::vector<ConfiguredCell> cells = selected_cells(archive, options);
-  try {
-    const analysis::CompareQuestion question = question_of(options, cells);
-    print(compare_within(cells, question), options);
-    if (grid_format(options) != analysis::GridFormat::csv)
-      analysis::print_answer_lines(analysis::arrange(analysis::with_results(cells)),
-                                   question.metric, std::cout);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
-  }
+  const analysis::CompareQuestion question = question_of(options, cells);
+  print(compare_within(cells, question), options);
+  if (grid_format(options) != analysis::GridFormat::csv)
+    analysis::print_answer_lines(analysis::arrange(analysis::with_results(cells)), question.metric,
+                                 std::cout);
   return kOk;
 }
 

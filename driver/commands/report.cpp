@@ -2,7 +2,6 @@
 #include <iostream>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include "analysis/report/report.hpp"
 #include "analysis/text/escape.hpp"

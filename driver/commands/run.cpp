@@ -144,17 +144,6 @@ void print_assumed(const std::vector<analysis::ConfiguredCell>& cells) {
   for (const std::string& text : assumed) std::cout << analysis::terminal_text(text) << '\n';
 }
 
-/// "3", or "3 to 5, 9"
-std::string ranges_of(const std::vector<int>& numbers) {
-  std::string text;
-  for (std::size_t i = 0, next; i < numbers.size(); i = next) {
-    for (next = i + 1; next < numbers.size() && numbers[next] == numbers[next - 1] + 1;) ++next;
-    text += (text.empty() ? "" : ", ") + std::to_string(numbers[i]);
-    if (next - i > 1) text += " to " + std::to_string(numbers[next - 1]);
-  }
-  return text;
-}
-
 /// The cells left for the next run, a line for each reason: "4 cells, 0 to 3: no time is left".
 std::vector<std::string> left_lines(const OpenRun& run, const FarmResult& result) {
   std::map<int, std::string> left;
@@ -164,12 +153,12 @@ std::vector<std::string> left_lines(const OpenRun& run, const FarmResult& result
       left[planned.cell.index] = "its result was damaged and is set aside";
   }
   for (const LeftCell& cell : result.left) left[cell.cell] = cell.reason;
-  std::map<std::string, std::vector<int>> by_reason;
-  for (const auto& [cell, reason] : left) by_reason[reason].push_back(cell);
+  std::map<std::string, std::set<int>> by_reason;
+  for (const auto& [cell, reason] : left) by_reason[reason].insert(cell);
   std::vector<std::string> lines;
   for (const auto& [reason, cells] : by_reason)
     lines.push_back((cells.size() == 1 ? "cell " : std::to_string(cells.size()) + " cells, ") +
-                    ranges_of(cells) + ": " + reason);
+                    sweep::joined(analysis::ranges_of(cells, 2)) + ": " + reason);
   return lines;
 }
 

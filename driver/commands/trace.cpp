@@ -1,4 +1,3 @@
-#include <algorithm>
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
@@ -24,11 +23,10 @@ int view(const Options& options, sweep::ArchiveReader& reader) {
   const std::filesystem::path page = viewer_page();
   std::vector<const sweep::CellRecord*> cells{&finished_cell(reader, options.arguments[1])};
   if (options.beside) cells.push_back(&finished_cell(reader, *options.beside));
-  std::vector<sweep::CellResult> results;
   for (const sweep::CellRecord* cell : cells) require_seen_steps(*cell);
-  for (const sweep::CellRecord* cell : cells) results.push_back(reader.load(cell->index).result);
   std::vector<analysis::TracedCell> traced;
-  for (std::size_t i = 0; i < cells.size(); ++i) traced.push_back({*cells[i], results[i]});
+  for (const sweep::CellRecord* cell : cells)
+    traced.push_back({*cell, reader.load(cell->index).result});
   const std::string archive = std::filesystem::path(options.arguments[0]).filename().string();
   const std::string json = analysis::trace_page(archive, traced);
 

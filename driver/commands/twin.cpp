@@ -180,11 +180,7 @@ int twin(const Options& options) {
     }
   }
   if (said.empty()) return kUsage;
-  try {
-    analysis::print_predictions(measured, said, options.metric, std::cout);
-  } catch (const std::invalid_argument& error) {
-    throw UsageError(error.what());
-  }
+  analysis::print_predictions(measured, said, options.metric, std::cout);
   return kOk;
 }
 

@@ -68,6 +68,18 @@ struct SkuStatus {
   std::optional<double> eta_s;
 };
 
+/// A snapshot of the farm's progress.
+struct FarmStatus {
+  int cells = 0;
+  int done = 0;
+  int ended = 0;  // without a result: failed, timed out, infeasible, quarantined
+  int waiting = 0;
+  int running = 0;  // attempts
+  bool draining = false;
+  Nanos now{0};
+  std::vector<SkuStatus> skus{};
+};
+
 /// A message from a worker, or to one.
 template <class Message>
 struct Letter {

@@ -33,10 +33,6 @@ class Dispatcher : DispatchState {
   bool expects(int worker, sweep::Attempt attempt) const;
   /// All cells are over or left, and the workers have been told to stop.
   bool finished() const { return finished_; }
-  bool draining() const { return draining_; }
-  /// Cells with a result, and attempts that run.
-  int done() const { return done_; }
-  int running() const { return busy_workers(); }
   /// The only running cell, if no other cell has run since its worker's last heartbeat. If its
   /// process is gone, that cell killed it.
   std::optional<int> cell_alone() const;
@@ -44,7 +40,8 @@ class Dispatcher : DispatchState {
   std::vector<LeftCell> left() const;
   /// The SKUs of the workers: "a100-80gb", or "a100-80gb, h200-141gb".
   std::string worker_skus() const;
-  std::vector<SkuStatus> status(Nanos now) const;
+  /// Without what has ended.
+  FarmStatus status(Nanos now) const;
 
  private:
   enum class Repeats { elsewhere, anywhere };  // where a failed attempt may be retried

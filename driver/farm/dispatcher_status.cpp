@@ -73,7 +73,12 @@ double Dispatcher::expected_s(const Cell& cell) const {
   return past.estimated_s > 0 ? estimate_s * past.taken_s / past.estimated_s : estimate_s;
 }
 
-std::vector<SkuStatus> Dispatcher::status(Nanos now) const {
+FarmStatus Dispatcher::status(Nanos now) const {
+  FarmStatus status{.cells = static_cast<int>(cells_.size()),
+                    .done = done_,
+                    .running = busy_workers(),
+                    .draining = draining_,
+                    .now = now};
   std::map<std::string, SkuStatus> by_sku;
   std::map<std::string, double> work_s;
   std::map<int, Nanos> started;
@@ -92,17 +97,17 @@ std::vector<SkuStatus> Dispatcher::status(Nanos now) const {
       work_s[cell.task.sku] += std::max(0.0, expected_s(cell) - spent_s);
     }
   }
-  std::vector<SkuStatus> all;
   for (auto& [name, sku] : by_sku) {
     sku.sku = name;
+    status.waiting += sku.waiting;
     for (const auto& [id, worker] : workers_)
       sku.workers += worker.is_alive() && matches(worker, name);
     const int open = sku.waiting + sku.running;
     const bool known = sku.workers > 0 && (open == 0 || work_s[name] > 0);
     if (known) sku.eta_s = work_s[name] / std::min(sku.workers, std::max(open, 1));
-    all.push_back(sku);
+    status.skus.push_back(sku);
   }
-  return all;
+  return status;
 }
 
 }  // namespace driver

@@ -26,8 +26,7 @@ class Farm {
         sink_(sink),
         options_(options),
         dispatcher_(cells, rules_for(options)),
-        expected_(options.workers.begin(), options.workers.end()),
-        cells_(static_cast<int>(cells.size())) {}
+        expected_(options.workers.begin(), options.workers.end()) {}
 
   FarmResult run() {
     try {
@@ -38,9 +37,10 @@ class Farm {
       throw;
     }
     dismiss_workers();
-    result_.done = dispatcher_.done();
+    const FarmStatus last = status();
+    result_.done = last.done;
     result_.left = dispatcher_.left();
-    sink_.on_status(status());
+    sink_.on_status(last);
     return std::move(result_);
   }
 
@@ -192,14 +192,8 @@ class Farm {
   }
 
   FarmStatus status() const {
-    FarmStatus status{.cells = cells_,
-                      .done = dispatcher_.done(),
-                      .ended = result_.ended,
-                      .running = dispatcher_.running(),
-                      .draining = dispatcher_.draining(),
-                      .now = clock_.now(),
-                      .skus = dispatcher_.status(clock_.now())};
-    for (const SkuStatus& sku : status.skus) status.waiting += sku.waiting;
+    FarmStatus status = dispatcher_.status(clock_.now());
+    status.ended = result_.ended;
     return status;
   }
 
@@ -209,7 +203,6 @@ class Farm {
   const FarmOptions& options_;
   Dispatcher dispatcher_;
   std::set<int> expected_;  // workers of the start, those in place of others, and unexpected ones
-  int cells_;
   std::map<int, worker::Hello> workers_;
   std::set<int> stopped_;  // told to leave
   std::set<int> left_;     // said goodbye

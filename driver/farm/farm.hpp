@@ -10,24 +10,11 @@
 
 namespace driver {
 
-/// A snapshot of the farm's progress.
-struct FarmStatus {
-  int cells = 0;
-  int done = 0;
-  int ended = 0;  // without a result: failed, timed out, infeasible, quarantined
-  int waiting = 0;
-  int running = 0;  // attempts
-  bool draining = false;
-  Nanos now{0};
-  std::vector<SkuStatus> skus{};
-};
-
 /// Callbacks of the farm, made on the driving thread. An exception ends the run: the workers are
 /// stopped, then it propagates to the caller of run_farm().
 class FarmSink {
  public:
   virtual ~FarmSink() = default;
-  /// A worker has joined.
   virtual void on_worker(int worker, const worker::Hello& hello) { (void)worker, (void)hello; }
   /// The configuration that is passed to the worker's RunCell, which runs these cells.
   virtual std::string config_of(const std::vector<int>& cells) = 0;

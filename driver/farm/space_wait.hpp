@@ -3,8 +3,6 @@
 #include <functional>
 #include <string>
 
-#include "sweeps/archive/errors.hpp"
-
 namespace driver {
 
 /// Retries an action that fails because the disk is full, until there is space. A disk that is full
@@ -22,26 +20,11 @@ class SpaceWait {
 
   explicit SpaceWait(Options options) : options_(std::move(options)) {}
 
-  /// Returns what `action` returns and rethrows what it throws; rethrows sweep::ArchiveNoSpace only
-  /// after the longest wait or when the run is asked to end.
-  template <class Action>
-  auto operator()(const Action& action) const {
-    for (Wait wait{options_.interruptions()};;) {
-      try {
-        return action();
-      } catch (const sweep::ArchiveNoSpace& error) {
-        if (!should_retry(wait, error)) throw;
-      }
-    }
-  }
+  /// Rethrows what `action` throws; sweep::ArchiveNoSpace only after the longest wait or when the
+  /// run is asked to end.
+  void operator()(const std::function<void()>& action) const;
 
  private:
-  struct Wait {
-    int interruptions;
-    int pauses = 0;
-  };
-  bool should_retry(Wait& wait, const sweep::ArchiveNoSpace& error) const;
-
   Options options_;
 };
 

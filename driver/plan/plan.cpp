@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <map>
-#include <ostream>
 #include <string_view>
 #include <unordered_map>
 #include <utility>

@@ -17,20 +17,6 @@ std::string outcome_text(const sweep::CellRecord& record) {
   return std::isnan(steps) ? text : text + sweep::formatted(", %.0f steps", steps);
 }
 
-}  // namespace
-
-std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::string>& done) {
-  std::map<int, double> expected;
-  worker::WorkloadCache workloads;
-  for (const PlannedCell& planned : plan.cells) {
-    if (!planned.selected || !planned.runs() || done.contains(planned.key)) continue;
-    expected[planned.cell.index] = cost_of(planned, workloads).busy_s;
-  }
-  return expected;
-}
-
-namespace {
-
 void group_by_server(const Plan& plan, std::vector<CellTask>& tasks) {
   const auto server_of = [&](const CellTask& task) -> const auto& {
     return plan.cells[static_cast<std::size_t>(task.cell)].repeats->server;
@@ -56,6 +42,16 @@ void group_by_server(const Plan& plan, std::vector<CellTask>& tasks) {
 }
 
 }  // namespace
+
+std::map<int, double> expected_seconds(const Plan& plan, const std::set<std::string>& done) {
+  std::map<int, double> expected;
+  worker::WorkloadCache workloads;
+  for (const PlannedCell& planned : plan.cells) {
+    if (!planned.selected || !planned.runs() || done.contains(planned.key)) continue;
+    expected[planned.cell.index] = cost_of(planned, workloads).busy_s;
+  }
+  return expected;
+}
 
 std::vector<CellTask> tasks_left(const Plan& plan, const std::map<int, double>& expected_s,
                                  const sweep::Archive& archive, bool retry_quarantined) {

@@ -258,13 +258,13 @@ TEST_CASE("a reservation for a cell that has run out of time does not hold up ot
 TEST_CASE("the time left follows the estimates, corrected by what finished cells took") {
   World world({cell(0, 10), cell(1, 10), cell(2, 10), cell(3, 10)}, {.workers = 1});
   world.join(1);
-  const auto eta_s = [&] { return world.dispatcher.status(world.now).at(0).eta_s; };
+  const auto eta_s = [&] { return world.dispatcher.status(world.now).skus.at(0).eta_s; };
   CHECK(eta_s().value() == Approx(40));
   world.pass(seconds(4));
   CHECK(eta_s().value() == Approx(36));
   world.pass(seconds(16));
   world.done(1);  // 20 s instead of 10
-  const SkuStatus status = world.dispatcher.status(world.now).at(0);
+  const SkuStatus status = world.dispatcher.status(world.now).skus.at(0);
   CHECK(status.sku == "h100-80gb");
   CHECK(status.over == 1);
   CHECK(status.running == 1);
@@ -277,7 +277,7 @@ TEST_CASE("the time left for a GPU without a finished cell is corrected by those
   World world({cell(0, 10, "a100-40gb"), cell(1, 5, "h100-80gb")}, {.workers = 1});
   world.join(1);
   const auto eta_s = [&](std::size_t sku) {
-    return world.dispatcher.status(world.now).at(sku).eta_s;
+    return world.dispatcher.status(world.now).skus.at(sku).eta_s;
   };
   CHECK(eta_s(1).value() == Approx(5));
   world.pass(seconds(20));
@@ -289,8 +289,8 @@ TEST_CASE("the time left for a GPU without a finished cell is corrected by those
 TEST_CASE("without estimates the time left is unknown until a cell has finished") {
   World world({cell(0, 0), cell(1, 0), cell(2, 0)}, {.workers = 1});
   world.join(1);
-  CHECK_FALSE(world.dispatcher.status(world.now).at(0).eta_s);
+  CHECK_FALSE(world.dispatcher.status(world.now).skus.at(0).eta_s);
   world.pass(seconds(7));
   world.done(1);
-  CHECK(world.dispatcher.status(world.now).at(0).eta_s.value() == Approx(14));
+  CHECK(world.dispatcher.status(world.now).skus.at(0).eta_s.value() == Approx(14));
 }

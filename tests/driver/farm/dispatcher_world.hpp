@@ -201,7 +201,7 @@ class World {
   void obey(const driver::AssignCell& assign) {
     Worker& worker = workers_.at(assign.worker);
     require(worker.usable && !worker.running, "cells go to idle and usable workers");
-    require(!dispatcher.draining(), "nothing starts while draining");
+    require(!dispatcher.status(now).draining, "nothing starts while draining");
     std::vector<int> cells = assign.more;
     cells.insert(cells.begin(), assign.attempt.cell);
     for (const int cell : cells) {
