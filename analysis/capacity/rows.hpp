@@ -67,7 +67,6 @@ std::string estimate_text(const Estimate& estimate);
 // Tables to read, and for programs: there a column has numbers or texts alone, its name says the
 // unit, and what is not known is empty.
 
-/// A line for each capacity.
 Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capacities,
                    GridFormat format = GridFormat::text);
 

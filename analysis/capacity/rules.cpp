@@ -14,7 +14,6 @@ const std::string kCapacity = "capacity.", kSearch = "capacity.search.";
 
 std::string place(const sweep::Location& where) { return sweep::to_text(where) + ": "; }
 
-/// The axes that are a load.
 std::vector<const sweep::Axis*> load_axes(const sweep::SweepSpec& spec) {
   std::vector<const sweep::Axis*> found;
   for (const char* name : {"workload.live", "jps"})

@@ -10,7 +10,6 @@
 
 namespace analysis {
 
-/// The rules of a search for capacities.
 struct CapacityRules {
   std::string load;  // the axis: "workload.live" or "jps"
   std::vector<Slo> slos;
@@ -52,7 +51,6 @@ inline constexpr const char* kConfirmsNone = "confirms no capacity";
 /// The table [capacity.search]: that of the sweep, `capacity`, with its loads and seeds.
 std::string search_table(const sweep::ParamMap& capacity, const CapacityRules& rules);
 
-/// The names of GPUs in a sweep.
 std::vector<std::string> gpus_of(const sweep::SweepSpec& spec);
 
 /// The value as a text; numbers as they are written shortest, 64 for 64.0.

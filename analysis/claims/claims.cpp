@@ -109,13 +109,6 @@ std::vector<ClaimTable> tables_of_set(const Rows& all, const std::string& set) {
   return tables;
 }
 
-}  // namespace
-
-std::vector<std::string> claim_sets(const fs::path& folder) {
-  return mapped(toml_files(folder / "claims"),
-                [](const fs::path& path) { return path.stem().string(); });
-}
-
 ClaimReport claims_in(const fs::path& folder, const std::string& set) {
   const std::vector<std::string> sets = claim_sets(folder);
   if (!set.empty() && std::ranges::find(sets, set) == sets.end())
@@ -135,19 +128,31 @@ ClaimReport claims_in(const fs::path& folder, const std::string& set) {
   return report;
 }
 
-void judge(ClaimReport& report, std::deque<sweep::ArchiveReader>& archives) {
+ClaimReport judged(ClaimReport report, std::deque<sweep::ArchiveReader>& archives) {
   std::vector<ConfiguredCell> cells;
   for (sweep::ArchiveReader& reader : archives)
     std::ranges::move(cells_of(reader), std::back_inserter(cells));
   report.rows = judge_claims(report.claims, cells);
+  return report;
+}
+
+}  // namespace
+
+std::vector<std::string> claim_sets(const fs::path& folder) {
+  return mapped(toml_files(folder / "claims"),
+                [](const fs::path& path) { return path.stem().string(); });
+}
+
+ClaimReport run_claims(std::deque<sweep::ArchiveReader>& archives, const std::string& set,
+                       const fs::path& folder) {
+  return judged(claims_in(folder, set), archives);
 }
 
 ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
                        const fs::path& folder) {
-  ClaimReport report = claims_in(folder, set);
+  ClaimReport report = claims_in(folder, set);  // what is wrong with it, before archives are opened
   std::deque<sweep::ArchiveReader> readers(archives.begin(), archives.end());
-  judge(report, readers);
-  return report;
+  return judged(std::move(report), readers);
 }
 
 std::vector<ClaimTable> claim_tables(const ClaimReport& report) {

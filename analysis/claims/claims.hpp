@@ -111,13 +111,12 @@ struct ClaimReport {
 /// The names of the sets in `folder`/claims.
 std::vector<std::string> claim_sets(const std::filesystem::path& folder);
 
-/// Reads the claims of one set, or of all when `set` is empty; none is judged. `folder` is sweeps/
-/// with its claims/ and published/; the published numbers of a set are in the file of the same
-/// name. Throws sweep::SpecError for an unknown set, which lists the known ones.
-ClaimReport claims_in(const std::filesystem::path& folder, const std::string& set = "");
-/// Judges them over the cells of all archives. Throws what ArchiveReader throws, too.
-void judge(ClaimReport& report, std::deque<sweep::ArchiveReader>& archives);
-/// Both.
+/// Judges the claims of one set, or of all when `set` is empty, over the cells of all archives.
+/// `folder` is sweeps/ with its claims/ and published/; the published numbers of a set are in the
+/// file of the same name. Throws sweep::SpecError for an unknown set, which lists the known ones,
+/// and what ArchiveReader throws.
+ClaimReport run_claims(std::deque<sweep::ArchiveReader>& archives, const std::string& set,
+                       const std::filesystem::path& folder);
 ClaimReport run_claims(const std::vector<std::string>& archives, const std::string& set,
                        const std::filesystem::path& folder);
 

@@ -29,7 +29,8 @@ std::int64_t repeat_of(const Claim& claim, const ConfiguredCell& cell) {
   if (claim.draws.empty()) return cell.record->seed;
   const auto value = cell.written(claim.draws);
   if (const auto* whole = value ? std::get_if<std::int64_t>(&*value) : nullptr) return *whole;
-  throw CannotJudge("the cells have no whole number for " + claim.draws);
+  throw CannotJudge("the cells have no whole number for " + claim.draws + ": " +
+                    cell.record->label + " has " + shown(value));
 }
 
 /// The cells of one side of a claim, by repeat.
@@ -64,7 +65,8 @@ BySeed values_of(const Claim& claim, const Repeats& repeats) {
   BySeed values;
   for (const auto& [seed, cells] : repeats) {
     const double value = claim_metric(claim.metric, cells);
-    if (std::isnan(value)) throw CannotJudge("the cells have no " + claim.metric);
+    if (std::isnan(value))
+      throw CannotJudge("the cells have no " + claim.metric + ": " + cells.front()->record->label);
     values[seed] = value;
   }
   return values;

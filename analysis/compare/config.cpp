@@ -12,15 +12,10 @@
 namespace analysis {
 namespace {
 
-[[noreturn]] void fail() {
-  throw sweep::ArchiveDamaged("the configuration of a cell is not an object of scalars");
-}
-
 sweep::Value value_of(const Json& json) {
   if (json.is_string()) return json.get<std::string>();
   if (json.is_boolean()) return json.get<bool>();
   if (json.is_number_float()) return json.get<double>();
-  if (!json.is_number_integer()) fail();
   return json.get<std::int64_t>();
 }
 
@@ -46,14 +41,21 @@ std::string to_text(const FiguresKind& kind) {
   return text + ')';
 }
 
-Config parse_config(const std::string& canonical_json) {
+Config parse_config(const std::string& canonical_json, const std::string& of) {
+  const auto fail = [&](const std::string& found) {
+    throw sweep::ArchiveDamaged("the configuration of " + of +
+                                " is not an object of scalars: found " + found.substr(0, 200));
+  };
   Config config;
   try {
     const Json object = sweep::strict_json<Json>(canonical_json);
-    if (!object.is_object()) fail();
-    for (const auto& [key, value] : object.items()) config.emplace(key, value_of(value));
-  } catch (const sweep::JsonRefused&) {
-    fail();
+    if (!object.is_object()) fail(text_of(object));
+    for (const auto& [key, value] : object.items()) {
+      if (value.is_structured() || value.is_null()) fail(key + " = " + text_of(value));
+      config.emplace(key, value_of(value));
+    }
+  } catch (const sweep::JsonRefused& refused) {
+    fail(refused.what());
   }
   return config;
 }
@@ -85,7 +87,9 @@ double number_of(const std::optional<sweep::Value>& value) {
 }
 
 ConfiguredCell::ConfiguredCell(const sweep::CellRecord& cell)
-    : record(&cell), config(parse_config(cell.config_json)) {}
+    : record(&cell),
+      config(parse_config(cell.config_json,
+                          "cell " + std::to_string(cell.index) + " (" + cell.label + ')')) {}
 
 ConfiguredCell::ConfiguredCell(const sweep::CellRecord& cell, sweep::ArchiveReader& archive)
     : ConfiguredCell(cell) {

@@ -20,8 +20,8 @@ struct ByText {
 using Config = std::map<sweep::SharedName, sweep::Value, ByText>;
 
 /// Reads canonical JSON, as /cells/config_json has it: one object of scalars. Throws
-/// sweep::ArchiveDamaged for anything else.
-Config parse_config(const std::string& canonical_json);
+/// sweep::ArchiveDamaged for anything else, which names the cell and the key.
+Config parse_config(const std::string& canonical_json, const std::string& of = "a cell");
 
 /// A key with different values in two configurations; empty in the one that lacks it.
 struct ConfigDifference {

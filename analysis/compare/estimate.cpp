@@ -46,7 +46,6 @@ bool all_positive(const Values& values) {
   return std::ranges::all_of(values, [](double value) { return value > 0; });
 }
 
-/// The two sides of a ratio.
 struct Samples {
   Values base, value;
   bool paired = true;

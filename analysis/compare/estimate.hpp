@@ -22,7 +22,6 @@ inline constexpr std::size_t kFewestRepeats = 3;
 /// 7, 10, 15, ...
 int seeds_of_next_round(int seeds, int most);
 
-/// Values by seed.
 using BySeed = std::map<std::int64_t, double>;
 
 /// The figure of each repeat that has it.

@@ -23,7 +23,6 @@ struct AccessLog {
   const std::vector<double>&start, &duration;
 };
 
-/// One access.
 struct AccessMark {
   std::int64_t t_ns, dur_ns, step;
   int kind;  // sweep::KvAccessKind

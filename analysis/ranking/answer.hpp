@@ -73,13 +73,10 @@ std::vector<std::string> names_of(std::span<const Regime::Other> others);
 /// One for each amount of host memory for which there are at least two contenders.
 std::vector<Regime> regimes_of(const Place& place, const std::string& jps,
                                std::span<const Contender> contenders, Direction direction);
-/// The regimes of all rows, by one figure.
 std::vector<Regime> regimes_of(std::span<const RateRow> rows, std::string_view figure);
 
-/// The contenders of a row, in its order.
 std::vector<Contender> contenders_of(const RateRow& row, std::string_view figure);
 
-/// A sentence about a place.
 struct AnswerLine {
   std::string place;  // "h100-80gb with 16 GiB": name_of()
   std::string says;
@@ -106,7 +103,6 @@ Answer answer_of(std::span<const RateRow> rows);
 /// much" of others.
 std::vector<AnswerLine> answer_lines(std::span<const Regime> regimes,
                                      std::string_view figure = kAnswerFigure);
-/// Prints a line for each row.
 void print_answer_lines(std::span<const RateRow> rows, std::string_view figure, std::ostream& out);
 std::string answer_heading(std::span<const Regime> regimes);
 

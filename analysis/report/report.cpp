@@ -185,8 +185,7 @@ Report make_report(const std::vector<std::string>& archives,
   report.policies = policy_tables(rows, std::string(kAnswerFigure), report.published);
   report.regimes = regimes_of(rows, kAnswerFigure);
   report.answer = answer_of(rows);
-  report.claims = claims_in(profiles);
-  judge(report.claims, report.readers);
+  report.claims = run_claims(report.readers, "", profiles);
   for (CapacityReport& each : capacities) {
     std::ranges::move(each.charts, std::back_inserter(report.studies));
     // Without limits there are fronts alone.

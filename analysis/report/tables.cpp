@@ -42,12 +42,11 @@ ReportTable regime_table(const Report& report, const std::string& kind) {
                     {},
                     {"margin: by how much the next is slower; =: less than 1 % apart; ?: the "
                      "repeats do not tell it from the winner (Holm's rule, 5 %)"}};
-  for (const char* name : {"gpu", "host memory [GiB]", "jps", "winner", "next"})
-    table.grid.columns.push_back({name, "", false});
-  table.grid.columns.push_back({"margin", ""});
-  table.grid.columns.push_back({"95 %", "", false});
-  table.grid.columns.push_back({"tail", "", false});
-  table.grid.columns.push_back({"repeats", ""});
+  table.grid.columns = {{"gpu", "", false},  {"host memory [GiB]", "", false},
+                        {"jps", "", false},  {"winner", "", false},
+                        {"next", "", false}, {"margin", ""},
+                        {"95 %", "", false}, {"tail", "", false},
+                        {"repeats", ""}};
   for (const Regime& each : report.regimes) {
     if (each.place.kind != kind) continue;
     const Ratio ratio = each.next.empty() ? Ratio() : each.next.front().over_winner;

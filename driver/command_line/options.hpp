@@ -93,7 +93,6 @@ struct TableOptions {
   bool ignore_times = false;  // when archives are compared
 };
 
-/// Options of a search for capacities.
 struct CapacityOptions {
   std::optional<double> most;             // the largest load to try
   std::optional<int> budget;              // cells

@@ -5,9 +5,9 @@
 
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
-#include "driver/bound/restored.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
+#include "driver/plan/restored.hpp"
 #include "workers/bounds/cell_bound.hpp"
 
 namespace driver {

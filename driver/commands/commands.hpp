@@ -27,7 +27,6 @@ int export_table(const Options& options);
 int fit(const Options& options);
 int report(const Options& options);
 int trace(const Options& options);
-/// Simulates measured cells by the constants in the profile of their card, and prints both.
 int twin(const Options& options);
 int diff(const Options& options);
 int describe_workload(const Options& options);

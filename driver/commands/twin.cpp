@@ -7,9 +7,9 @@
 #include "analysis/compare/compare.hpp"
 #include "analysis/digest/fits.hpp"
 #include "analysis/text/escape.hpp"
-#include "driver/bound/restored.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
+#include "driver/plan/restored.hpp"
 
 namespace driver {
 namespace {

@@ -68,7 +68,6 @@ struct SkuStatus {
   std::optional<double> eta_s;
 };
 
-/// A snapshot of the farm's progress.
 struct FarmStatus {
   int cells = 0;
   int done = 0;

@@ -5,7 +5,6 @@
 
 namespace driver {
 
-/// Host memory that a cell needs.
 struct MemoryNeed {
   int cell;
   double gib;

@@ -14,10 +14,10 @@ namespace {
 constexpr Nanos kPlainPeriod = std::chrono::seconds(10);
 
 std::string about(double seconds) {
-  if (seconds < 90) return "about " + std::to_string(static_cast<int>(std::ceil(seconds))) + " s";
-  if (seconds < 5400)
-    return "about " + std::to_string(static_cast<int>(std::ceil(seconds / 60))) + " min";
-  return "about " + std::to_string(static_cast<int>(std::ceil(seconds / 3600))) + " h";
+  const auto [unit_s, unit] = seconds < 90     ? std::pair(1, "s")
+                              : seconds < 5400 ? std::pair(60, "min")
+                                               : std::pair(3600, "h");
+  return sweep::formatted("about %.0f ", std::ceil(seconds / unit_s)) + unit;
 }
 
 }  // namespace

@@ -31,7 +31,6 @@ struct BoundRepeats {
   std::shared_ptr<const server::ServerConfig> server;  // on backend server
 };
 
-/// The expected cost of a cell.
 struct CellCost {
   double served_s = 0;       // on the cell's clock
   double busy_s = 0;         // of a worker, with the start of a server that each cell starts

@@ -10,7 +10,6 @@
 
 namespace driver {
 
-/// A plan's line on one cell.
 struct PlanLine : CellCost {
   const PlannedCell* cell = nullptr;
   bool runs = false;  // false: done already, excluded, infeasible or quarantined

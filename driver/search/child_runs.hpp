@@ -14,7 +14,6 @@ std::string list_of(const auto& items, auto text_of) {
   return '[' + sweep::joined(analysis::mapped(items, text_of)) + "]\n";
 }
 
-/// One run of a search.
 struct ChildRun {
   std::string archive;
   sweep::ParamMap set = {};            // further assignments

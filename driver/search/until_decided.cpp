@@ -67,7 +67,6 @@ std::vector<analysis::ConfiguredCell> cells_of(const Rounds& rounds) {
   return cells;
 }
 
-/// Decides by the results that there are.
 Asked judge(Rounds& rounds) {
   rounds.read();
   const std::vector<analysis::ConfiguredCell> cells = cells_of(rounds);

@@ -59,7 +59,6 @@ struct Submission {
   SubmitPaths paths;
 };
 
-/// The job of one SKU.
 BatchScript sku_script(const Submission& submission, const SkuJob& job);
 /// The job that runs after them, merges the archives of `skus` and prints the table.
 BatchScript merge_script(const Submission& submission, const std::vector<std::string>& skus);

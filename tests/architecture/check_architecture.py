@@ -92,13 +92,12 @@ MAY_INCLUDE = {
     "driver/farm": "sweeps/files driver/command_line analysis/text sweeps/tables sweeps/archive workers/cell workers/rank posix",
     "driver/plan": "workers/backends/sim driver/command_line driver/farm analysis/text analysis/compare analysis/ranking sweeps/files sweeps/definition sweeps/archive "
                    "workers/binding workers/cell posix",
-    "driver/bound": "driver/command_line driver/plan analysis/text analysis/compare analysis/ranking sweeps/definition sweeps/archive workers/binding workers/bounds workers/cell",
     "driver/submit": "driver/command_line driver/farm driver/plan analysis/text sweeps/definition workers/profiles workers/binding",
     "driver/run": "driver/command_line driver/farm driver/plan analysis/text analysis/trace sweeps/files sweeps/definition sweeps/archive sweeps/commits "
                   "workers/profiles workers/binding workers/cell workers/rank version posix",
     "driver/search": "driver/command_line driver/plan driver/run analysis/text analysis/digest analysis/compare analysis/ranking analysis/capacity sweeps/files "
                      "sweeps/definition sweeps/archive sweeps/commits workers/profiles workers/rank posix",
-    "driver/commands": "driver/command_line driver/farm driver/plan driver/bound driver/submit driver/run driver/search analysis/text analysis/digest "
+    "driver/commands": "driver/command_line driver/farm driver/plan driver/submit driver/run driver/search analysis/text analysis/digest "
                        "analysis/compare analysis/ranking analysis/claims analysis/report analysis/trace sweeps/files sweeps/definition sweeps/archive sweeps/commits "
                        "sweeps/upkeep workers/binding workers/bounds workers/cell workers/engine/base workers/rank workers/tools workers/workload "
                        "workers/workload/trace version posix",

@@ -1,4 +1,4 @@
-#include "driver/bound/restored.hpp"
+#include "driver/plan/restored.hpp"
 
 #include <optional>
 
@@ -9,7 +9,7 @@
 namespace driver {
 namespace {
 
-constexpr const char* kSeed = "repeat.seed";
+constexpr const char* kSeedKey = "repeat.seed";
 const std::string kPlugin = "policy.plugin", kDigest = ".sha256";
 
 /// The keys of the cell's configuration that count on sim, and what --set adds.
@@ -18,7 +18,7 @@ sweep::ParamMap params_of(const analysis::ConfiguredCell& cell,
   const worker::KeyTable& keys = worker::sweep_keys();
   sweep::ParamMap params;
   for (const auto& [key, value] : cell.config)
-    if (key != kSeed && keys.has(key) && !keys.has_no_effect_on("sim", key))
+    if (key != kSeedKey && keys.has(key) && !keys.has_no_effect_on("sim", key))
       params[key] = {value, {"the archive", 0, 0}};
   for (const std::string& text : set) {
     const sweep::Assignment given = sweep::parse_assignment(text);
@@ -62,7 +62,7 @@ worker::ExperimentConfig restored(const analysis::ConfiguredCell& cell,
     throw NotRestored("they replayed texts, which this program does not read");
   if (const auto file = unnamed_file(cell, params))
     throw NotRestored("name the file that they read by --set " + *file + "=FILE");
-  const auto seed = cell.value(kSeed);
+  const auto seed = cell.value(kSeedKey);
   const auto* number = seed ? std::get_if<std::int64_t>(&*seed) : nullptr;
   if (number == nullptr) throw NotRestored("the archive does not have their seeds");
   worker::BoundCell bound = worker::bind(params, "sim", *number, profiles);
