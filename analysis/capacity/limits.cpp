@@ -1,9 +1,6 @@
 #include "analysis/capacity/limits.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <optional>
-#include <stdexcept>
 
 #include "analysis/compare/estimate.hpp"
 #include "analysis/digest/statistics.hpp"

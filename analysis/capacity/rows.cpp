@@ -1,10 +1,7 @@
 #include "analysis/capacity/rows.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <set>
 
-#include "analysis/digest/statistics.hpp"
 #include "analysis/text/list.hpp"
 
 namespace analysis {

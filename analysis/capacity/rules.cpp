@@ -1,6 +1,5 @@
 #include "analysis/capacity/rules.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "analysis/text/list.hpp"

@@ -1,6 +1,5 @@
 #include "analysis/capacity/search.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 namespace analysis {

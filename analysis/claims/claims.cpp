@@ -1,10 +1,7 @@
-#include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <ostream>
 
 #include "analysis/claims/claims.hpp"
-#include "analysis/compare/published.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/list.hpp"
 

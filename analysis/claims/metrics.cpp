@@ -1,13 +1,10 @@
 #include "analysis/claims/metrics.hpp"
 
-#include <algorithm>
-
 #include "analysis/capacity/limits.hpp"
 #include "analysis/digest/fits.hpp"
 #include "analysis/digest/statistics.hpp"
 #include "analysis/text/list.hpp"
 #include "analysis/text/text_table.hpp"
-#include "sweeps/archive/reader.hpp"
 #include "sweeps/tables/table_row.hpp"
 
 namespace analysis {

@@ -1,8 +1,6 @@
 #include "analysis/compare/compare.hpp"
 
-#include <algorithm>
 #include <iterator>
-#include <map>
 
 #include "analysis/compare/published.hpp"
 #include "analysis/text/list.hpp"

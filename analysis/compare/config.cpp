@@ -1,12 +1,9 @@
 #include "analysis/compare/config.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <set>
 
 #include "analysis/digest/statistics.hpp"
 #include "analysis/text/json.hpp"
-#include "sweeps/archive/errors.hpp"
 #include "sweeps/files/strict_json.hpp"
 
 namespace analysis {

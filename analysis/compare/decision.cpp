@@ -1,10 +1,8 @@
 #include "analysis/compare/decision.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "analysis/text/list.hpp"
-#include "sweeps/files/text.hpp"
 
 namespace analysis {
 namespace {

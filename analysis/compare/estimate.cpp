@@ -1,9 +1,6 @@
 #include "analysis/compare/estimate.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <vector>
 
 #include "analysis/text/list.hpp"
 #include "analysis/text/text_table.hpp"

@@ -1,9 +1,7 @@
 #include "analysis/compare/export_rows.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
-#include <ostream>
 
 #include "analysis/digest/statistics.hpp"
 #include "analysis/text/text_table.hpp"

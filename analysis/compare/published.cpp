@@ -1,8 +1,5 @@
 #include "analysis/compare/published.hpp"
 
-#include <algorithm>
-#include <optional>
-
 #include "analysis/text/list.hpp"
 #include "analysis/text/text_table.hpp"
 #include "sweeps/definition/assignment.hpp"

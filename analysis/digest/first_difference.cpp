@@ -1,6 +1,5 @@
 #include "analysis/digest/first_difference.hpp"
 
-#include <algorithm>
 #include <map>
 
 #include "analysis/digest/digest.hpp"

@@ -1,10 +1,6 @@
 #include "analysis/ranking/answer.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <cstdint>
-#include <iterator>
-#include <ostream>
 
 #include "analysis/ranking/sentences.hpp"
 #include "analysis/text/escape.hpp"

@@ -1,9 +1,5 @@
 #include "analysis/ranking/policy_rows.hpp"
 
-#include <charconv>
-#include <set>
-#include <string_view>
-
 #include "analysis/compare/compare.hpp"
 #include "analysis/compare/published.hpp"
 #include "analysis/ranking/sentences.hpp"

@@ -1,9 +1,6 @@
 #include "analysis/ranking/policy_table.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <ostream>
-#include <utility>
 
 #include "analysis/ranking/sentences.hpp"
 #include "analysis/text/escape.hpp"

@@ -1,6 +1,5 @@
 #include "analysis/ranking/sentences.hpp"
 
-#include <algorithm>
 #include <cmath>
 
 #include "analysis/text/text_table.hpp"

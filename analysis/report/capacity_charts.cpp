@@ -1,11 +1,6 @@
 #include "analysis/report/capacity_charts.hpp"
 
-#include <algorithm>
-#include <array>
 #include <cmath>
-#include <map>
-#include <optional>
-#include <set>
 
 #include "analysis/capacity/rows.hpp"
 #include "analysis/compare/config.hpp"

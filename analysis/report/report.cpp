@@ -1,13 +1,7 @@
 #include "analysis/report/report.hpp"
 
-#include <algorithm>
-#include <iterator>
-#include <set>
-
-#include "analysis/compare/config.hpp"
 #include "analysis/ranking/sentences.hpp"
 #include "analysis/report/page_parts.hpp"
-#include "analysis/text/list.hpp"
 
 namespace analysis {
 namespace {

@@ -1,7 +1,6 @@
 #include "analysis/text/text_table.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <ostream>
 #include <stdexcept>

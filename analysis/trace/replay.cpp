@@ -1,9 +1,6 @@
 #include "analysis/trace/replay.hpp"
 
-#include <algorithm>
 #include <cmath>
-#include <limits>
-#include <stdexcept>
 #include <tuple>
 
 namespace analysis {

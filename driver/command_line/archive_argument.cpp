@@ -1,8 +1,6 @@
 #include "driver/command_line/archive_argument.hpp"
 
-#include <algorithm>
 #include <iostream>
-#include <optional>
 
 #include "analysis/compare/published.hpp"
 #include "analysis/text/list.hpp"

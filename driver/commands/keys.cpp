@@ -1,6 +1,5 @@
 #include "driver/commands/keys.hpp"
 
-#include <charconv>
 #include <iostream>
 
 #include "analysis/text/list.hpp"

@@ -2,10 +2,8 @@
 
 #include <cassert>
 #include <cstring>
-#include <utility>
 
 #include "sweeps/files/text.hpp"
-#include "workers/rank/channel.hpp"
 
 namespace driver {
 namespace {

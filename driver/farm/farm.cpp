@@ -1,9 +1,5 @@
 #include "driver/farm/farm.hpp"
 
-#include <algorithm>
-#include <deque>
-#include <utility>
-
 #include "workers/cell/experiment.hpp"
 
 namespace driver {

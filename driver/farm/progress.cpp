@@ -3,7 +3,6 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cmath>
 #include <ostream>
 
 #include "analysis/text/escape.hpp"

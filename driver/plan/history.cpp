@@ -1,8 +1,5 @@
 #include "driver/plan/history.hpp"
 
-#include <algorithm>
-#include <set>
-
 #include "analysis/compare/config.hpp"
 
 namespace driver {

@@ -1,10 +1,6 @@
 #include "driver/plan/plan.hpp"
 
-#include <algorithm>
-#include <map>
-#include <string_view>
 #include <unordered_map>
-#include <utility>
 
 #include "analysis/compare/config.hpp"
 #include "analysis/compare/published.hpp"

@@ -1,12 +1,5 @@
 #include "driver/plan/report.hpp"
 
-#include <algorithm>
-#include <map>
-#include <ostream>
-#include <set>
-#include <tuple>
-#include <utility>
-
 #include "analysis/ranking/sentences.hpp"
 #include "analysis/text/escape.hpp"
 #include "analysis/text/json.hpp"

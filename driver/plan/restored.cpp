@@ -1,7 +1,5 @@
 #include "driver/plan/restored.hpp"
 
-#include <optional>
-
 #include "sweeps/definition/assignment.hpp"
 #include "sweeps/definition/canonical_json.hpp"
 #include "workers/binding/keys.hpp"

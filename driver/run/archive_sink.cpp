@@ -1,9 +1,5 @@
 #include "driver/run/archive_sink.hpp"
 
-#include <algorithm>
-#include <cmath>
-
-#include "sweeps/commits/marks.hpp"
 #include "sweeps/definition/canonical_json.hpp"
 #include "workers/rank/cell_job.hpp"
 

@@ -1,14 +1,11 @@
 #include "driver/run/setup.hpp"
 
-#include <algorithm>
-#include <chrono>
 #include <iostream>
 #include <thread>
 
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
 #include "driver/version.hpp"
-#include "workers/profiles/profiles.hpp"
 #include "workers/rank/host.hpp"
 #include "workers/rank/sku_detector.hpp"
 

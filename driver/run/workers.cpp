@@ -3,7 +3,6 @@
 #include <unistd.h>
 
 #include <iostream>
-#include <utility>
 
 #include "analysis/text/escape.hpp"
 #include "driver/command_line/failure.hpp"

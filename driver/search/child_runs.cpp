@@ -4,16 +4,10 @@
 #include <sys/prctl.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <csignal>
-#include <cstdio>
 #include <cstdlib>
-#include <filesystem>
 #include <fstream>
-#include <functional>
 #include <iostream>
-#include <span>
-#include <stdexcept>
 
 #include "analysis/text/escape.hpp"
 #include "sweeps/files/child_process.hpp"

@@ -1,10 +1,8 @@
 #include "driver/search/race.hpp"
 
-#include <algorithm>
 #include <cmath>
 #include <numeric>
 #include <random>
-#include <set>
 
 #include "sweeps/definition/canonical_json.hpp"
 

@@ -1,9 +1,6 @@
 #include "driver/search/rounds.hpp"
 
-#include <algorithm>
-#include <filesystem>
 #include <iostream>
-#include <map>
 
 #include "analysis/capacity/rules.hpp"
 #include "analysis/text/escape.hpp"

@@ -1,9 +1,7 @@
 #include "driver/submit/cluster.hpp"
 
-#include <algorithm>
 #include <ranges>
 #include <regex>
-#include <set>
 
 #include "workers/profiles/profiles.hpp"
 

@@ -1,16 +1,10 @@
 #include "driver/submit/scripts.hpp"
 
-#include <algorithm>
-#include <cmath>
 #include <fstream>
-#include <map>
-#include <optional>
 #include <regex>
 
 #include "analysis/text/escape.hpp"
 #include "analysis/text/text_table.hpp"
-#include "sweeps/definition/cell.hpp"
-#include "sweeps/definition/params.hpp"
 
 namespace driver {
 namespace {
