@@ -207,4 +207,6 @@ TEST_CASE("a configuration is read back as it was written") {
     INFO(damaged);
     CHECK_THROWS_AS(analysis::parse_config(damaged), sweep::ArchiveDamaged);
   }
+  CHECK_THROWS_WITH(analysis::parse_config("{\"a\":{}}", "cell 3"),
+                    "the configuration of cell 3 is not an object of scalars: found a = {}");
 }
