@@ -246,7 +246,7 @@ TEST_CASE("evicting what is used last keeps the invariants and computes what it 
 }
 
 TEST_CASE("every rule of eviction keeps the invariants and computes what it reads", "[fuzz]") {
-  const std::string rule = GENERATE(from_range(policies::eviction_rule_names()));
+  const std::string rule = GENERATE(from_range(policies::eviction_rules().names()));
   if (rule == "plugin") return;
   const bool async = GENERATE(false, true);
   CAPTURE(rule, async);

@@ -3,7 +3,7 @@
 
 #include "tests/support/catch.hpp"
 #include "workers/engine/base/errors.hpp"
-#include "workers/policies/admission/factory.hpp"
+#include "workers/policies/admission/config.hpp"
 
 using policies::Program;
 using Phase = Program::Phase;

@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <map>
 
-#include "workers/policies/estimators/factory.hpp"
+#include "workers/policies/estimators/config.hpp"
 
 namespace policies {
 namespace {

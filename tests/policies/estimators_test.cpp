@@ -2,8 +2,8 @@
 #include <map>
 
 #include "tests/support/catch.hpp"
+#include "workers/policies/estimators/config.hpp"
 #include "workers/policies/estimators/estimator_error.hpp"
-#include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/factory.hpp"
 
 using namespace std::chrono_literals;

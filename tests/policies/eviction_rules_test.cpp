@@ -23,7 +23,7 @@ struct Served {
 struct RuleWorld : KvWorld {
   RuleWorld(int usable_blocks, const std::string& rule, const policies::EvictionConfig& config = {})
       : KvWorld(usable_blocks + 1, kBlock),
-        rule(policies::make_eviction_rule(rule, config)),
+        rule(policies::eviction_rules().make(rule, config)),
         eviction(kv, this->rule) {
     kv.set_eviction_order(eviction);
   }
@@ -199,7 +199,7 @@ TEST_CASE("priorities of ranges of tokens are read with their seconds, or refuse
 
 TEST_CASE("cost_aware evicts the KV of least use times cost, and ages what it keeps") {
   // Costs of 1, 2, 3... by place in the context, so that a block's place is its cost less one.
-  const auto rule = policies::make_eviction_rule("cost_aware", {.cost_growth = 1.0 / kBlock});
+  const auto rule = policies::eviction_rules().make("cost_aware", {.cost_growth = 1.0 / kBlock});
   rule->prepare(9, kBlock);
   const auto use = [&](std::uint32_t block, int cost, int times = 1) {
     Request turn;

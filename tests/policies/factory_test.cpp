@@ -1,5 +1,5 @@
-#include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/factory.hpp"
+#include "workers/policies/estimators/config.hpp"
 
 #include <algorithm>
 

@@ -8,7 +8,7 @@
 #include "tests/policies/naive_host_eviction.hpp"
 #include "tests/support/catch.hpp"
 #include "workers/engine/base/block_hash.hpp"
-#include "workers/policies/estimators/factory.hpp"
+#include "workers/policies/estimators/config.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
 #include "workers/policies/factory.hpp"
 
@@ -35,7 +35,7 @@ class HostFuzz {
     config.estimator.truth = [](engine::JobId job, int turn) { return gap(job, turn); };
     if (oracle_) config.estimator.name = "oracle";
     calls_.emplace(policies::make_estimator(config.estimator));
-    rule_ = policies::make_host_eviction(rule, config);
+    rule_ = policies::host_evictions().make(rule, config);
     if (rule_) rule_->prepare(slots_, slot_blocks_, kFuzzBlock);
     pool_.emplace(slots_, numbers_, rule_.get(), rule == "arc");
     model_ = make_model(rule);

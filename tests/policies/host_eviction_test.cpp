@@ -1,4 +1,4 @@
-#include "workers/policies/host_eviction/factory.hpp"
+#include "workers/policies/host_eviction/config.hpp"
 
 #include <deque>
 #include <map>
@@ -27,7 +27,7 @@ struct HostWorld {
       : order(policies::make_order({})) {
     policies::HostEvictionConfig config{.order = order.get()};
     config.estimator.truth = [gaps](engine::JobId job, int) { return gaps.at(index(job)); };
-    rule = policies::make_host_eviction(name, config);
+    rule = policies::host_evictions().make(name, config);
     if (rule) rule->prepare(slots, 1, kHostBlock);
     pool.emplace(slots, contents, rule.get(), name == "arc");
   }
@@ -220,7 +220,7 @@ TEST_CASE("content that a copy invalidates leaves its slot to the next store") {
 }
 
 TEST_CASE("an unknown rule for the host is refused with those that exist") {
-  CHECK_THROWS_WITH(policies::make_host_eviction("lfu", {}),
+  CHECK_THROWS_WITH(policies::host_evictions().make("lfu", {}),
                     Catch::Matchers::Contains("must be one of \"lru\", \"next_use\", \"oracle\", "
                                               "\"arc\", found \"lfu\""));
 }

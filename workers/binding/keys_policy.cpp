@@ -1,6 +1,4 @@
 #include "workers/binding/key_rows.hpp"
-#include "workers/policies/admission/factory.hpp"
-#include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/names.hpp"
 
 namespace worker {

@@ -6,7 +6,6 @@
 #include "workers/engine/step/retention.hpp"
 #include "workers/policies/admission/config.hpp"
 #include "workers/policies/estimators/config.hpp"
-#include "workers/policies/estimators/parameters.hpp"
 #include "workers/policies/estimators/work_history.hpp"
 #include "workers/policies/eviction/config.hpp"
 #include "workers/policies/plugin/config.hpp"
@@ -21,7 +20,11 @@ struct ReloadCost {
   double seconds_of(int missing, int context) const {
     return seconds(context) - seconds(context - missing);
   }
-  bool known() const { return seconds(1) > 0; }
+  /// The cost. Throws engine::InputError, which names the key, where it is not known.
+  const ReloadCost& known_for(const std::string& key) const {
+    if (seconds(1) > 0) return *this;
+    throw engine::InputError(key + " needs to know what a prefill costs");
+  }
 };
 
 /// One point of the policy space. Values that an axis does not use are ignored.
@@ -53,5 +56,7 @@ struct PolicyConfig {
   // retention pin
   std::string ttl_rule = "fixed";
 };
+
+using RetentionEntry = Entry<engine::RetentionPolicy, PolicyConfig>;
 
 }  // namespace policies

@@ -1,7 +1,6 @@
 // Which unreferenced KV on the GPU is evicted first, and what leaves the host tier first.
 #include <algorithm>
 
-#include "workers/policies/estimators/named_makers.hpp"
 #include "workers/policies/factory.hpp"
 
 namespace policies {
@@ -27,7 +26,7 @@ double cost_growth(const ReloadCost& cost) {
 std::vector<std::string> eviction_names() {
   std::vector<std::string> names;
   for (const OrderRow& row : kOrders) names.emplace_back(row.name);
-  for (std::string& rule : eviction_rule_names()) names.push_back(std::move(rule));
+  for (std::string& rule : eviction_rules().names()) names.push_back(std::move(rule));
   return names;
 }
 
@@ -40,12 +39,12 @@ engine::EvictionChoice make_eviction(const PolicyConfig& config) {
     reject_name("eviction", config.eviction, names);
   EvictionConfig rule = config.eviction_rule;
   rule.cost_growth = cost_growth(config.reload);
-  return {.order = {}, .rule = make_eviction_rule(config.eviction, rule)};
+  return {.order = {}, .rule = eviction_rules().make(config.eviction, rule)};
 }
 
 std::unique_ptr<engine::HostEviction> make_host_eviction(const PolicyConfig& config,
                                                          const engine::QueueOrder& order) {
-  return make_host_eviction(config.host_eviction, {config.estimator, &order, config.parameters});
+  return host_evictions().make(config.host_eviction, {config.estimator, &order, config.parameters});
 }
 
 }  // namespace policies

@@ -4,64 +4,62 @@
 #include <stdexcept>
 
 #include "workers/policies/admission/admitted_programs.hpp"
-#include "workers/policies/admission/factory.hpp"
 #include "workers/policies/admission/shared_prefixes.hpp"
-#include "workers/policies/estimators/factory.hpp"
-#include "workers/policies/estimators/named_makers.hpp"
 #include "workers/policies/plugin/factory.hpp"
 
-// One line per policy: its name. The file of that name defines its maker and, of a TUNABLE one,
-// what it declares.
-#define KVSWEEP_RETENTIONS(RETENTION, TUNABLE) \
-  RETENTION(free)                              \
-  RETENTION(pin)                               \
-  RETENTION(infercept)                         \
+// One line per policy: its name. The file of that name defines NAME_retention() or NAME_ttl().
+#define KVSWEEP_RETENTIONS(RETENTION) \
+  RETENTION(free)                     \
+  RETENTION(pin)                      \
+  RETENTION(infercept)                \
   RETENTION(plugin)
 
-#define KVSWEEP_TTL_RULES(TTL, TUNABLE) \
-  TUNABLE(fixed)                        \
-  TUNABLE(utility)                      \
+#define KVSWEEP_TTL_RULES(TTL) \
+  TTL(fixed)                   \
+  TTL(utility)                 \
   TTL(ski_rental)
 
 namespace policies {
 
-#define DECLARE_RETENTION(name) \
-  std::unique_ptr<engine::RetentionPolicy> make_##name##_retention(const PolicyConfig&);
-#define DECLARE_TTL_RULE(name) std::unique_ptr<TtlRule> make_##name##_ttl(const PolicyConfig&);
-#define DECLARE_TUNABLE_RETENTION(name) \
-  DECLARE_RETENTION(name)               \
-  Declared name##_retention_declares();
-#define DECLARE_TUNABLE_TTL_RULE(name) \
-  DECLARE_TTL_RULE(name)               \
-  Declared name##_ttl_declares();
-KVSWEEP_RETENTIONS(DECLARE_RETENTION, DECLARE_TUNABLE_RETENTION)
-KVSWEEP_TTL_RULES(DECLARE_TTL_RULE, DECLARE_TUNABLE_TTL_RULE)
+#define DECLARE_RETENTION(name) RetentionEntry name##_retention();
+#define DECLARE_TTL_RULE(name) TtlEntry name##_ttl();
+KVSWEEP_RETENTIONS(DECLARE_RETENTION)
+KVSWEEP_TTL_RULES(DECLARE_TTL_RULE)
 
 namespace {
 
-#define RETENTION_ENTRY(name) {#name, make_##name##_retention},
-#define TUNABLE_RETENTION_ENTRY(name) {#name, make_##name##_retention, name##_retention_declares},
-#define TTL_RULE_ENTRY(name) {#name, make_##name##_ttl},
-#define TUNABLE_TTL_RULE_ENTRY(name) {#name, make_##name##_ttl, name##_ttl_declares},
-constexpr Entry<engine::RetentionPolicy, PolicyConfig> kRetentions[] = {
-    KVSWEEP_RETENTIONS(RETENTION_ENTRY, TUNABLE_RETENTION_ENTRY)};
-constexpr Entry<TtlRule, PolicyConfig> kTtlRules[] = {
-    KVSWEEP_TTL_RULES(TTL_RULE_ENTRY, TUNABLE_TTL_RULE_ENTRY)};
+const Axis<engine::RetentionPolicy, PolicyConfig>& retentions() {
+#define RETENTION_ENTRY(name) name##_retention(),
+  static const Axis<engine::RetentionPolicy, PolicyConfig> axis(
+      "retention", {KVSWEEP_RETENTIONS(RETENTION_ENTRY)});
+  return axis;
+}
+
+const Axis<TtlRule, PolicyConfig>& ttl_rules() {
+#define TTL_RULE_ENTRY(name) name##_ttl(),
+  static const Axis<TtlRule, PolicyConfig> axis("ttl_rule", {KVSWEEP_TTL_RULES(TTL_RULE_ENTRY)});
+  return axis;
+}
 
 std::vector<DeclaredParameter> all_parameters() {
   std::vector<DeclaredParameter> all;
-  add_order_parameters(all);
-  add_admission_parameters(all);
-  add_parameters(kRetentions, "policy.retention", all);
-  add_parameters(
-      kTtlRules,
+  orders().add_parameters(all);
+  admissions().add_parameters(all);
+  retentions().add_parameters(all);
+  ttl_rules().add_parameters(
       [](const auto& names) {
         return is("policy.retention", {"pin"}) && is("policy.ttl_rule", names);
       },
       all);
-  add_eviction_parameters(all);
-  add_host_eviction_parameters(all);
-  add_estimator_parameters(all);
+  eviction_rules().add_parameters(all);
+  host_evictions().add_parameters(all);
+  estimators().add_parameters(
+      [](const auto& names) {
+        return (is("policy.estimator", names) || is("policy.prefetch", names)) &&
+               (is("policy.retention", {"pin", "infercept"}) || is_not("policy.prefetch", "none") ||
+                is("policy.eviction", {"next_use"}) || is("policy.host_eviction", {"next_use"}));
+      },
+      all);
   for (auto one = all.begin(); one != all.end(); ++one)
     for (auto other = all.begin(); other != one; ++other)
       if (std::string_view(one->parameter.name) == other->parameter.name)
@@ -71,8 +69,12 @@ std::vector<DeclaredParameter> all_parameters() {
 
 }  // namespace
 
-std::vector<std::string> retention_names() { return names_in(kRetentions); }
-std::vector<std::string> ttl_rule_names() { return names_in(kTtlRules); }
+std::vector<std::string> order_names() { return orders().names(); }
+std::vector<std::string> admission_names() { return admissions().names(); }
+std::vector<std::string> retention_names() { return retentions().names(); }
+std::vector<std::string> ttl_rule_names() { return ttl_rules().names(); }
+std::vector<std::string> host_eviction_names() { return host_evictions().names(); }
+std::vector<std::string> estimator_names() { return estimators().names(); }
 
 const std::vector<DeclaredParameter>& declared_parameters() {
   static const std::vector<DeclaredParameter> all = all_parameters();  // asked for by every cell
@@ -81,8 +83,8 @@ const std::vector<DeclaredParameter>& declared_parameters() {
 
 std::vector<std::string> declared_reasons() {
   std::vector<std::string> all;
-  add_reasons(kRetentions, all);
-  add_reasons(kTtlRules, all);
+  retentions().add_reasons(all);
+  ttl_rules().add_reasons(all);
   return all;
 }
 
@@ -98,21 +100,21 @@ engine::KvReason own_reason(std::string_view name) {
 std::unique_ptr<engine::QueueOrder> make_order(const PolicyConfig& config) {
   const OrderConfig needs{config.parameters, config.true_work, config.estimator.error,
                           config.block_size, config.given_order};
-  const auto order = [&] { return make_order(config.order, needs); };
-  if (!limits(config.admission)) return order();
+  const auto order = [&] { return orders().make(config.order, needs); };
+  if (!config.admission.limits()) return order();
   return std::make_unique<AdmittedPrograms>(
       make_admission_rule(config.admission), order(), order(),
       counts_once(config.admission.parameters) ? config.block_size : 0);
 }
 
 std::unique_ptr<engine::RetentionPolicy> make_retention(const PolicyConfig& config) {
-  auto retention = make_named(kRetentions, "retention", config.retention, config);
+  auto retention = retentions().make(config.retention, config);
   if (!config.plugin.loaded) return retention;
   return telling_plugin(config.plugin.loaded, std::move(retention));
 }
 
 std::unique_ptr<TtlRule> make_ttl_rule(const PolicyConfig& config) {
-  return make_named(kTtlRules, "ttl_rule", config.ttl_rule, config);
+  return ttl_rules().make(config.ttl_rule, config);
 }
 
 }  // namespace policies

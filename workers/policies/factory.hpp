@@ -2,13 +2,9 @@
 #include <memory>
 
 #include "workers/engine/prefetch/policy.hpp"
-#include "workers/engine/step/queue_order.hpp"
-#include "workers/engine/step/retention.hpp"
-#include "workers/policies/config.hpp"
-#include "workers/policies/eviction/factory.hpp"
-#include "workers/policies/host_eviction/factory.hpp"
+#include "workers/policies/host_eviction/config.hpp"
 #include "workers/policies/names.hpp"
-#include "workers/policies/order/factory.hpp"
+#include "workers/policies/order/config.hpp"
 #include "workers/policies/ttl_rule.hpp"
 
 namespace policies {
@@ -18,8 +14,6 @@ std::vector<std::string> plugin_axes(const PolicyConfig& config);
 /// The config with its plugin, if it uses one, loaded with a state for one cell; what is made of
 /// the result shares that state. Throws engine::InputError when the plugin cannot be loaded.
 PolicyConfig with_plugin(PolicyConfig config);
-/// The plugin of such a config. Throws engine::InputError when it has none.
-const std::shared_ptr<Plugin>& loaded_plugin(const PolicyConfig& config);
 
 /// All throw engine::InputError: when the config's name is not in the build (the error lists those
 /// that are), or when a part lacks a parameter that it needs.

@@ -1,8 +1,5 @@
 // The rule of Continuum's published code: a constant time to live for tools that are expected to be
 // fast. A tool without recorded calls counts as fast.
-#include <memory>
-
-#include "workers/policies/config.hpp"
 #include "workers/policies/ttl_rule.hpp"
 
 namespace policies {
@@ -27,7 +24,9 @@ constexpr Parameter kThreshold = {
 
 class Fixed final : public TtlRule {
  public:
-  Fixed(Nanos ttl, Nanos threshold) : ttl_(ttl), threshold_(threshold) {}
+  explicit Fixed(const PolicyConfig& config)
+      : ttl_(engine::from_seconds(value_of(kTtl, config.parameters))),
+        threshold_(engine::from_seconds(value_of(kThreshold, config.parameters))) {}
 
   Hold decide(const engine::Request&, Nanos, const std::optional<GapForecast>& forecast) override {
     if (forecast && forecast->expected() > threshold_) return {Nanos{0}, KvReason::slow_tool};
@@ -40,11 +39,6 @@ class Fixed final : public TtlRule {
 
 }  // namespace
 
-Declared fixed_ttl_declares() { return {.parameters = {kTtl, kThreshold}}; }
-
-std::unique_ptr<TtlRule> make_fixed_ttl(const PolicyConfig& config) {
-  return std::make_unique<Fixed>(engine::from_seconds(value_of(kTtl, config.parameters)),
-                                 engine::from_seconds(value_of(kThreshold, config.parameters)));
-}
+TtlEntry fixed_ttl() { return {"fixed", TtlEntry::makes<Fixed>, {kTtl, kThreshold}}; }
 
 }  // namespace policies

@@ -1,8 +1,5 @@
 // Keeps nothing: the blocks of a finished turn go to the free list at once, and their content stays
 // cached until it is evicted.
-#include <memory>
-
-#include "workers/engine/step/retention.hpp"
 #include "workers/policies/config.hpp"
 
 namespace policies {
@@ -16,8 +13,6 @@ class Free final : public engine::RetentionPolicy {
 
 }  // namespace
 
-std::unique_ptr<engine::RetentionPolicy> make_free_retention(const PolicyConfig&) {
-  return std::make_unique<Free>();
-}
+RetentionEntry free_retention() { return {"free", RetentionEntry::makes<Free>}; }
 
 }  // namespace policies

@@ -2,13 +2,8 @@
 // swaps it to the host, whichever wastes the least memory over time. Preserved KV is discarded when
 // preserving it has wasted as much as recomputing it would, which bounds gaps that last longer than
 // expected and gaps without a forecast.
-#include <memory>
-
-#include "workers/engine/base/errors.hpp"
-#include "workers/engine/step/retention.hpp"
-#include "workers/policies/estimators/factory.hpp"
+#include "workers/policies/config.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
-#include "workers/policies/factory.hpp"
 #include "workers/policies/running_context.hpp"
 #include "workers/policies/waste.hpp"
 
@@ -25,7 +20,7 @@ class Infercept final : public engine::RetentionPolicy {
   explicit Infercept(const PolicyConfig& config)
       : rules_(config.pins),
         chunk_tok_(config.max_num_batched_tokens),
-        reload_(config.reload),
+        reload_(config.reload.known_for("policy.retention \"infercept\"")),
         swap_s_per_tok_(config.swap_s_per_tok),
         calls_(make_estimator(config.estimator)) {}
 
@@ -62,10 +57,6 @@ class Infercept final : public engine::RetentionPolicy {
 
 }  // namespace
 
-std::unique_ptr<engine::RetentionPolicy> make_infercept_retention(const PolicyConfig& config) {
-  if (!config.reload.known())
-    throw engine::InputError("policy.retention \"infercept\" needs to know what a prefill costs");
-  return std::make_unique<Infercept>(config);
-}
+RetentionEntry infercept_retention() { return {"infercept", RetentionEntry::makes<Infercept>}; }
 
 }  // namespace policies

@@ -10,10 +10,12 @@ namespace policies {
 
 /// Names of the policies in this build, for error messages.
 std::vector<std::string> order_names();
+std::vector<std::string> admission_names();
 std::vector<std::string> retention_names();
 std::vector<std::string> eviction_names();
 std::vector<std::string> host_eviction_names();
 std::vector<std::string> ttl_rule_names();
+std::vector<std::string> estimator_names();
 std::vector<std::string> prefetch_names();
 std::vector<std::string> scoring_names();
 

@@ -3,8 +3,6 @@
 // nor a forecast.
 #include <memory>
 
-#include "workers/engine/step/retention.hpp"
-#include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
 #include "workers/policies/factory.hpp"
 
@@ -51,8 +49,6 @@ class Pin final : public engine::RetentionPolicy {
 
 }  // namespace
 
-std::unique_ptr<engine::RetentionPolicy> make_pin_retention(const PolicyConfig& config) {
-  return std::make_unique<Pin>(config);
-}
+RetentionEntry pin_retention() { return {"pin", RetentionEntry::makes<Pin>}; }
 
 }  // namespace policies

@@ -1,7 +1,6 @@
 // The decisions of a shared object that the sweep names.
 #include <utility>
 
-#include "workers/engine/base/errors.hpp"
 #include "workers/policies/factory.hpp"
 #include "workers/policies/plugin/factory.hpp"
 
@@ -28,13 +27,11 @@ PolicyConfig with_plugin(PolicyConfig config) {
   return config;
 }
 
-const std::shared_ptr<Plugin>& loaded_plugin(const PolicyConfig& config) {
-  if (!config.plugin.loaded) throw engine::InputError("\"plugin\" needs policy.plugin");
-  return config.plugin.loaded;
-}
-
-std::unique_ptr<engine::RetentionPolicy> make_plugin_retention(const PolicyConfig& config) {
-  return make_plugin_retention(loaded_plugin(config), config.pins);
+RetentionEntry plugin_retention() {
+  return {"plugin", [](const PolicyConfig& config) {
+            if (!config.plugin.loaded) throw engine::InputError("\"plugin\" needs policy.plugin");
+            return make_plugin_retention(config.plugin.loaded, config.pins);
+          }};
 }
 
 }  // namespace policies

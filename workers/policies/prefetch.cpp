@@ -9,10 +9,7 @@
 #include <algorithm>
 #include <memory>
 
-#include "workers/engine/base/errors.hpp"
 #include "workers/engine/prefetch/policy.hpp"
-#include "workers/policies/estimators/factory.hpp"
-#include "workers/policies/estimators/named_makers.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
 #include "workers/policies/factory.hpp"
 
@@ -129,8 +126,7 @@ std::unique_ptr<engine::PrefetchPolicy> make_prefetch(const PolicyConfig& config
   const auto names = prefetch_names();
   if (std::ranges::find(names, config.prefetch) == names.end())
     reject_name("prefetch", config.prefetch, names);
-  if (!config.reload.known())
-    throw engine::InputError("policy.prefetch needs to know what a prefill costs");
+  config.reload.known_for("policy.prefetch");
   if (config.prefetch == "at_pause" || config.prefetch == "at_enqueue")
     return std::make_unique<WithRoom>(config.reload, config.prefetch == "at_pause");
   EstimatorConfig estimator = config.estimator;

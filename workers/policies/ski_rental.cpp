@@ -1,10 +1,6 @@
 // Keeps a turn's KV until keeping it has cost as much as recomputing it would. Whatever the tool
 // does, this wastes at most twice as much as the best choice with a known gap. It needs no
 // forecast.
-#include <memory>
-
-#include "workers/engine/base/errors.hpp"
-#include "workers/policies/config.hpp"
 #include "workers/policies/running_context.hpp"
 #include "workers/policies/ttl_rule.hpp"
 #include "workers/policies/waste.hpp"
@@ -18,7 +14,8 @@ using engine::Request;
 class SkiRental final : public TtlRule {
  public:
   explicit SkiRental(const PolicyConfig& config)
-      : chunk_tok_(config.max_num_batched_tokens), reload_(config.reload) {}
+      : chunk_tok_(config.max_num_batched_tokens),
+        reload_(config.reload.known_for("policy.ttl_rule \"ski_rental\"")) {}
 
   void on_arrival(const Request& request) override { running_.on_arrival(request); }
 
@@ -38,10 +35,6 @@ class SkiRental final : public TtlRule {
 
 }  // namespace
 
-std::unique_ptr<TtlRule> make_ski_rental_ttl(const PolicyConfig& config) {
-  if (!config.reload.known())
-    throw engine::InputError("policy.ttl_rule \"ski_rental\" needs to know what a prefill costs");
-  return std::make_unique<SkiRental>(config);
-}
+TtlEntry ski_rental_ttl() { return {"ski_rental", TtlEntry::makes<SkiRental>}; }
 
 }  // namespace policies

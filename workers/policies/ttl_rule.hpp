@@ -1,8 +1,7 @@
 #pragma once
 #include <optional>
 
-#include "workers/engine/step/retention.hpp"
-#include "workers/policies/estimators/gap_forecast.hpp"
+#include "workers/policies/config.hpp"
 
 namespace policies {
 
@@ -23,5 +22,7 @@ class TtlRule {
   virtual Hold decide(const engine::Request& request, engine::Nanos now,
                       const std::optional<GapForecast>& forecast) = 0;
 };
+
+using TtlEntry = Entry<TtlRule, PolicyConfig>;
 
 }  // namespace policies

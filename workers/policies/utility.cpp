@@ -2,10 +2,6 @@
 // maximizes Pr[tool returns within t] * (T * eta + R) - t. T is the mean queue wait of turns with
 // evicted KV, eta tells how well a job's finished turns predict its remaining ones, and R is the
 // time to recompute the KV. While the forecast is only a prior, eta counts as 1.
-#include <memory>
-
-#include "workers/engine/base/errors.hpp"
-#include "workers/policies/config.hpp"
 #include "workers/policies/estimators/memoryfulness.hpp"
 #include "workers/policies/queue_wait.hpp"
 #include "workers/policies/ttl_rule.hpp"
@@ -30,7 +26,7 @@ constexpr Parameter kHalfLife = {
 class Utility final : public TtlRule {
  public:
   explicit Utility(const PolicyConfig& config)
-      : reload_(config.reload),
+      : reload_(config.reload.known_for("policy.ttl_rule \"utility\"")),
         block_size_(config.block_size),
         wait_(engine::from_seconds(value_of(kHalfLife, config.parameters))) {}
 
@@ -59,12 +55,6 @@ class Utility final : public TtlRule {
 
 }  // namespace
 
-Declared utility_ttl_declares() { return {.parameters = {kHalfLife}}; }
-
-std::unique_ptr<TtlRule> make_utility_ttl(const PolicyConfig& config) {
-  if (!config.reload.known())
-    throw engine::InputError("policy.ttl_rule \"utility\" needs to know what a prefill costs");
-  return std::make_unique<Utility>(config);
-}
+TtlEntry utility_ttl() { return {"utility", TtlEntry::makes<Utility>, {kHalfLife}}; }
 
 }  // namespace policies

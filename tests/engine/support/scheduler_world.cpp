@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "workers/policies/admission/factory.hpp"
+#include "workers/policies/admission/config.hpp"
 
 namespace support {
 
@@ -43,7 +43,7 @@ SchedulerWorld::SchedulerWorld(const WorldConfig& config, engine::HostTier* give
       eviction_order_(engine::make_eviction_order(policies::make_eviction(policy_), kv, *order_)),
       scheduler_(config.scheduler, kv, *order_, pins, tier, eviction_order_.get()),
       invariants_(config.kv, config.scheduler, kv, scheduler_, *order_, pins, tier,
-                  config.policy.order == "fcfs" && !policies::limits(config.policy.admission) &&
+                  config.policy.order == "fcfs" && !config.policy.admission.limits() &&
                       given == nullptr && config.tier.kind == engine::TierKind::none) {}
 
 Request& SchedulerWorld::add(const std::string& name, const Ask& ask) {

@@ -89,12 +89,6 @@ void AdmittedPrograms::on_pin_changed(engine::JobId job, bool pinned) {
   held_->on_pin_changed(job, pinned);
 }
 
-AdmittedPrograms::Job& AdmittedPrograms::job_of(const Request& request) const {
-  const std::size_t job = engine::index(request.spec.job);
-  if (job >= jobs_.size()) jobs_.resize(job + 1);
-  return jobs_[job];
-}
-
 void AdmittedPrograms::set_tokens(Job& job, int tokens) {
   if (const auto member = members_.find(job.root); member != members_.end())
     member->second.program.tokens += tokens - job.tokens;
@@ -128,7 +122,7 @@ void AdmittedPrograms::count_common_once(const std::vector<Program*>& all) const
                  other[common] == context[common])
             ++common;
         const int shared = static_cast<int>(common) * block_size_;
-        program->tokens += jobs_[index(job)].tokens - shared;
+        program->tokens += jobs_[job].tokens - shared;
         program->common += shared;
         counted.emplace_back(context);
       }
@@ -172,7 +166,7 @@ void AdmittedPrograms::decide(bool timer) const {
     rule_->on_change(all, now_);
   }
   for (const Program* program : all)
-    if (program->held() && program->admitted) serve(*jobs_[index(program->root)].turn);
+    if (program->held() && program->admitted) serve(*jobs_[program->root].turn);
   const bool idle = num_running_ == 0 && served_->size() == 0;
   if (idle && held_->size() > 0 && !rule_->may_idle()) serve_smallest();
 }

@@ -6,6 +6,7 @@
 
 #include "workers/engine/step/queue_order.hpp"
 #include "workers/policies/admission/rule.hpp"
+#include "workers/policies/estimators/by_id.hpp"
 
 namespace policies {
 
@@ -63,7 +64,7 @@ class AdmittedPrograms final : public engine::QueueOrder {
     std::map<engine::JobId, std::vector<engine::BlockHash>> contexts{};  // where block_size_ > 0
   };
 
-  Job& job_of(const engine::Request& request) const;
+  Job& job_of(const engine::Request& request) const { return jobs_[request.spec.job]; }
   void set_tokens(Job& job, int tokens);
   void note_context(const engine::Request& request);
   void count_common_once(const std::vector<Program*>& all) const;
@@ -83,7 +84,7 @@ class AdmittedPrograms final : public engine::QueueOrder {
   // When a turn has ended, the rule decides at the next query: a turn that arrives before it, at
   // the same time, is ahead of those that were held back.
   mutable bool turn_ended_ = false;
-  mutable std::vector<Job> jobs_;                    // by job
+  mutable ByJob<Job> jobs_;
   mutable std::map<engine::JobId, Member> members_;  // programs that are not over, by root
   mutable int num_running_ = 0;                      // turns in the engine that do not wait
 };

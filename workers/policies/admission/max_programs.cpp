@@ -1,16 +1,15 @@
 // At most a fixed number of programs. A program that is admitted stays so to its end, so that the
 // engine may idle while the tools of all of them run.
 #include <algorithm>
-#include <memory>
 
-#include "workers/policies/admission/factory.hpp"
+#include "workers/policies/admission/config.hpp"
 
 namespace policies {
 namespace {
 
 class MaxPrograms final : public AdmissionRule {
  public:
-  explicit MaxPrograms(int limit) : limit_(limit) {}
+  explicit MaxPrograms(const AdmissionConfig& config) : limit_(config.max_programs) {}
 
   void on_change(Programs programs, engine::Nanos) override {
     auto admitted = std::ranges::count_if(programs, &Program::admitted);
@@ -28,8 +27,8 @@ class MaxPrograms final : public AdmissionRule {
 
 }  // namespace
 
-std::unique_ptr<AdmissionRule> make_max_programs_admission(const AdmissionConfig& config) {
-  return std::make_unique<MaxPrograms>(config.max_programs);
+AdmissionEntry max_programs_admission() {
+  return {"max_programs", AdmissionEntry::makes<MaxPrograms>};
 }
 
 }  // namespace policies

@@ -3,9 +3,8 @@
 // arXiv:2510.18586, with these two classes). Every turn is admitted anew, as far as the pool has
 // room for its prompt.
 #include <array>
-#include <memory>
 
-#include "workers/policies/admission/factory.hpp"
+#include "workers/policies/admission/config.hpp"
 
 namespace policies {
 namespace {
@@ -21,8 +20,10 @@ constexpr Parameter kFirstTurnsShare = {
 
 class Quota final : public AdmissionRule {
  public:
-  Quota(int pool, double first_turns)
-      : pool_(pool), most_{first_turns * pool, (1 - first_turns) * pool} {}
+  explicit Quota(const AdmissionConfig& config) : pool_(config.pool_tokens) {
+    const double first_turns = value_of(kFirstTurnsShare, config.parameters);
+    most_ = {first_turns * pool_, (1 - first_turns) * pool_};
+  }
 
   void on_change(Programs programs, engine::Nanos) override {
     std::array<double, 2> used{};
@@ -63,10 +64,8 @@ class Quota final : public AdmissionRule {
 
 }  // namespace
 
-Declared quota_admission_declares() { return {.parameters = {kFirstTurnsShare}}; }
-
-std::unique_ptr<AdmissionRule> make_quota_admission(const AdmissionConfig& config) {
-  return std::make_unique<Quota>(config.pool_tokens, value_of(kFirstTurnsShare, config.parameters));
+AdmissionEntry quota_admission() {
+  return {"quota", AdmissionEntry::makes<Quota>, {kFirstTurnsShare}};
 }
 
 }  // namespace policies

@@ -3,11 +3,10 @@
 // Running programs to be paused next are marked, and each mark counts as room, where the
 // published code marks all of them.
 #include <algorithm>
-#include <memory>
 #include <tuple>
 #include <vector>
 
-#include "workers/policies/admission/factory.hpp"
+#include "workers/policies/admission/config.hpp"
 #include "workers/policies/admission/shared_prefixes.hpp"
 
 namespace policies {
@@ -30,7 +29,9 @@ constexpr Parameter kPeriod = {
 
 class Thunder final : public AdmissionRule {
  public:
-  Thunder(int pool, Nanos period) : pool_(pool), period_(period) {}
+  explicit Thunder(const AdmissionConfig& config)
+      : pool_(config.pool_tokens),
+        period_(engine::from_seconds(value_of(kPeriod, config.parameters))) {}
 
   Nanos period() const override { return period_; }
   void on_change(Programs programs, Nanos now) override {
@@ -116,11 +117,8 @@ class Thunder final : public AdmissionRule {
 
 }  // namespace
 
-Declared thunder_admission_declares() { return {.parameters = {kPeriod, kSharedPrefixes}}; }
-
-std::unique_ptr<AdmissionRule> make_thunder_admission(const AdmissionConfig& config) {
-  return std::make_unique<Thunder>(config.pool_tokens,
-                                   engine::from_seconds(value_of(kPeriod, config.parameters)));
+AdmissionEntry thunder_admission() {
+  return {"thunder", AdmissionEntry::makes<Thunder>, {kPeriod, kSharedPrefixes}};
 }
 
 }  // namespace policies

@@ -7,12 +7,10 @@
 // that turn enters the queue whatever the room, at the next change or look at the clock, and the
 // program then waits like the others.
 #include <algorithm>
-#include <memory>
 #include <ranges>
 #include <set>
 
-#include "workers/engine/base/errors.hpp"
-#include "workers/policies/admission/factory.hpp"
+#include "workers/policies/admission/config.hpp"
 #include "workers/policies/admission/shared_prefixes.hpp"
 
 namespace policies {
@@ -138,12 +136,10 @@ class WorkingSet final : public AdmissionRule {
 
 }  // namespace
 
-Declared working_set_admission_declares() {
-  return {.parameters = {kPoolShare, kHorizon, kFirstWait, kSharedPrefixes}};
-}
-
-std::unique_ptr<AdmissionRule> make_working_set_admission(const AdmissionConfig& config) {
-  return std::make_unique<WorkingSet>(config);
+AdmissionEntry working_set_admission() {
+  return {"working_set",
+          AdmissionEntry::makes<WorkingSet>,
+          {kPoolShare, kHorizon, kFirstWait, kSharedPrefixes}};
 }
 
 }  // namespace policies

@@ -1,11 +1,13 @@
 #pragma once
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/base/ids.hpp"
-#include "workers/policies/estimators/parameters.hpp"
+#include "workers/policies/estimators/axis.hpp"
+#include "workers/policies/estimators/gap_estimator.hpp"
 
 namespace policies {
 
@@ -32,5 +34,11 @@ struct EstimatorConfig {
   GapSource truth{};  // oracle
   GapSource hints{};  // client_hint
 };
+
+using EstimatorEntry = Entry<GapEstimator, EstimatorConfig>;
+const Axis<GapEstimator, EstimatorConfig>& estimators();
+
+/// The estimator of the config, with its errors. Throws engine::InputError as Axis::make() does.
+std::unique_ptr<GapEstimator> make_estimator(const EstimatorConfig& config);
 
 }  // namespace policies

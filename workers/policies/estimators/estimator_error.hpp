@@ -3,7 +3,6 @@
 #include <optional>
 
 #include "workers/policies/estimators/config.hpp"
-#include "workers/policies/estimators/gap_estimator.hpp"
 
 namespace policies {
 

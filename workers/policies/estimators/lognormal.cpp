@@ -3,11 +3,9 @@
 // posterior mean of a normal-inverse-gamma model with a prior that weighs as much as a few calls.
 #include <algorithm>
 #include <cmath>
-#include <memory>
-#include <vector>
 
+#include "workers/policies/estimators/by_id.hpp"
 #include "workers/policies/estimators/config.hpp"
-#include "workers/policies/estimators/gap_estimator.hpp"
 
 namespace policies {
 namespace {
@@ -44,10 +42,8 @@ class LognormalPerTool final : public GapEstimator {
  public:
   void learn(const GapCall& call, Nanos duration) override {
     if (call.tool == ToolId::none) return;
-    const auto at = static_cast<std::size_t>(call.tool);
-    if (at >= by_tool_.size()) by_tool_.resize(at + 1);
     const double x = std::log(engine::to_seconds(duration));
-    by_tool_[at].add(x);
+    by_tool_[call.tool].add(x);
     all_.add(x);
   }
 
@@ -57,9 +53,9 @@ class LognormalPerTool final : public GapEstimator {
     constexpr double kPriorCalls = 1, kPooledCalls = 4;
     Normal fit = all_.posterior(kPrior, kPriorCalls);
     Evidence evidence = all_.n == 0 ? Evidence::prior : Evidence::pooled;
-    const auto at = static_cast<std::size_t>(call.tool);
-    if (at < by_tool_.size() && by_tool_[at].n > 0) {
-      fit = by_tool_[at].posterior(fit, kPooledCalls);
+    const LogSums* of_tool = by_tool_.find(call.tool);
+    if (of_tool != nullptr && of_tool->n > 0) {
+      fit = of_tool->posterior(fit, kPooledCalls);
       evidence = Evidence::tool;
     }
     return GapForecast::lognormal(fit.mean, std::sqrt(fit.variance), evidence);
@@ -67,13 +63,13 @@ class LognormalPerTool final : public GapEstimator {
 
  private:
   LogSums all_;
-  std::vector<LogSums> by_tool_;
+  ById<ToolId, LogSums> by_tool_;
 };
 
 }  // namespace
 
-std::unique_ptr<GapEstimator> make_lognormal_estimator(const EstimatorConfig&) {
-  return std::make_unique<LognormalPerTool>();
+EstimatorEntry lognormal_estimator() {
+  return {"lognormal", EstimatorEntry::makes<LognormalPerTool>};
 }
 
 }  // namespace policies

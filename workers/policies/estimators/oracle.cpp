@@ -1,11 +1,8 @@
 // Gaps known before they end: from the replayed recording (oracle), an upper bound for
 // all estimators, or from the client's hint, which is roughly right (client_hint).
 #include <algorithm>
-#include <memory>
 
-#include "workers/engine/base/errors.hpp"
 #include "workers/policies/estimators/config.hpp"
-#include "workers/policies/estimators/gap_estimator.hpp"
 
 namespace policies {
 namespace {
@@ -34,16 +31,22 @@ class Told final : public GapEstimator {
 
 }  // namespace
 
-std::unique_ptr<GapEstimator> make_oracle_estimator(const EstimatorConfig& config) {
-  if (!config.truth)
-    throw engine::InputError("policy.estimator \"oracle\" needs recorded gaps to look at");
-  return std::make_unique<Told>(config.truth, Nanos{0}, 0);
+EstimatorEntry oracle_estimator() {
+  return {
+      "oracle", [](const EstimatorConfig& config) -> std::unique_ptr<GapEstimator> {
+        if (!config.truth)
+          throw engine::InputError("policy.estimator \"oracle\" needs recorded gaps to look at");
+        return std::make_unique<Told>(config.truth, Nanos{0}, 0);
+      }};
 }
 
-std::unique_ptr<GapEstimator> make_client_hint_estimator(const EstimatorConfig& config) {
-  if (!config.hints)
-    throw engine::InputError("policy.estimator \"client_hint\" needs clients that give hints");
-  return std::make_unique<Told>(config.hints, Nanos{1}, kSpreadOfOneNumber);
+EstimatorEntry client_hint_estimator() {
+  return {"client_hint", [](const EstimatorConfig& config) -> std::unique_ptr<GapEstimator> {
+            if (!config.hints)
+              throw engine::InputError(
+                  "policy.estimator \"client_hint\" needs clients that give hints");
+            return std::make_unique<Told>(config.hints, Nanos{1}, kSpreadOfOneNumber);
+          }};
 }
 
 }  // namespace policies

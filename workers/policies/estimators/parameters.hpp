@@ -25,13 +25,6 @@ struct Parameter {
   const char* says;  // one sentence of documentation
 };
 
-/// The declarations of a rule's file: its parameters, and names of reasons for its decisions beyond
-/// those of engine::KvReason (own_reason).
-struct Declared {
-  std::vector<Parameter> parameters{};
-  std::vector<const char*> reasons{};
-};
-
 /// Values by name. A parameter that is not there has its fallback.
 using Parameters = std::map<std::string, std::variant<double, std::string>>;
 

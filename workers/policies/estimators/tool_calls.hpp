@@ -1,8 +1,8 @@
 #pragma once
 #include <memory>
-#include <vector>
 
 #include "workers/engine/base/request.hpp"
+#include "workers/policies/estimators/by_id.hpp"
 #include "workers/policies/estimators/gap_estimator.hpp"
 
 namespace policies {
@@ -14,15 +14,15 @@ class ToolCalls {
 
   /// The turn has finished and its tool starts. The forecast is valid until the next on_arrival().
   std::optional<GapForecast> start(const engine::Request& request, engine::Nanos now) {
-    Running& call = call_of(request.spec.job);
+    Running& call = calls_[request.spec.job];
     call = {true, {request.spec.job, request.spec.turn, request.spec.tool}, now};
     return estimator_->forecast(call.call);
   }
 
   /// The current forecast of the job's tool. Valid until the next on_arrival().
   std::optional<GapForecast> forecast(engine::JobId job) const {
-    if (engine::index(job) >= calls_.size()) return std::nullopt;
-    return estimator_->forecast(calls_[engine::index(job)].call);
+    const Running* call = calls_.find(job);
+    return call == nullptr ? std::nullopt : estimator_->forecast(call->call);
   }
   /// The time by which the tool has returned with this probability, given that it runs at `now`.
   /// Without a forecast, as if tools took their mean time.
@@ -32,7 +32,7 @@ class ToolCalls {
     const engine::Nanos elapsed = now - started(job);
     return now - elapsed + gap.quantile_after(elapsed, probability);
   }
-  engine::Nanos started(engine::JobId job) const { return calls_.at(engine::index(job)).started; }
+  engine::Nanos started(engine::JobId job) const { return calls_.at(job).started; }
   /// Mean duration of all tools that have returned; 1 s before the first.
   engine::Nanos mean() const {
     return returned_ == 0 ? engine::Nanos{std::chrono::seconds{1}} : total_ / returned_;
@@ -41,7 +41,7 @@ class ToolCalls {
   /// The next turn arrived, so its tool has returned. The estimator learns nothing from a client
   /// that submits before the tool started.
   void on_arrival(const engine::Request& request) {
-    Running& call = call_of(request.spec.job);
+    Running& call = calls_[request.spec.job];
     const engine::Nanos took = request.spec.arrival - call.started;
     if (call.active && took > engine::Nanos{0}) {
       estimator_->learn(call.call, took);
@@ -57,13 +57,9 @@ class ToolCalls {
     GapCall call{};
     engine::Nanos started{0};
   };
-  Running& call_of(engine::JobId job) {
-    if (engine::index(job) >= calls_.size()) calls_.resize(engine::index(job) + 1);
-    return calls_[engine::index(job)];
-  }
 
   std::unique_ptr<GapEstimator> estimator_;
-  std::vector<Running> calls_;  // by job
+  ByJob<Running> calls_;
   engine::Nanos total_{0};
   int returned_ = 0;
 };

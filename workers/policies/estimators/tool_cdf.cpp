@@ -2,11 +2,10 @@
 // (arXiv:2511.02230): an exponential prior of mean 1 s up to 100 calls in all, then all tools
 // together, and a tool alone once it has more than 100 calls of its own.
 #include <algorithm>
-#include <memory>
 #include <vector>
 
+#include "workers/policies/estimators/by_id.hpp"
 #include "workers/policies/estimators/config.hpp"
-#include "workers/policies/estimators/gap_estimator.hpp"
 
 namespace policies {
 namespace {
@@ -28,13 +27,12 @@ constexpr Parameter kEnoughCalls = {
 
 class ToolCdf final : public GapEstimator {
  public:
-  explicit ToolCdf(double enough_calls) : enough_calls_(static_cast<std::size_t>(enough_calls)) {}
+  explicit ToolCdf(const EstimatorConfig& config)
+      : enough_calls_(static_cast<std::size_t>(value_of(kEnoughCalls, config.parameters))) {}
 
   void learn(const GapCall& call, Nanos duration) override {
     if (call.tool == ToolId::none) return;
-    const auto at = static_cast<std::size_t>(call.tool);
-    if (at >= by_tool_.size()) by_tool_.resize(at + 1);
-    insert(by_tool_[at], engine::to_seconds(duration));
+    insert(by_tool_[call.tool], engine::to_seconds(duration));
     insert(all_, engine::to_seconds(duration));
   }
 
@@ -42,9 +40,9 @@ class ToolCdf final : public GapEstimator {
     if (call.tool == ToolId::none) return std::nullopt;
     if (all_.size() <= enough_calls_)
       return GapForecast::exponential(std::chrono::seconds{1}, Evidence::prior);
-    const auto at = static_cast<std::size_t>(call.tool);
-    if (at < by_tool_.size() && by_tool_[at].size() > enough_calls_)
-      return GapForecast::of_samples(by_tool_[at], Evidence::tool);
+    const Samples* of_tool = by_tool_.find(call.tool);
+    if (of_tool != nullptr && of_tool->size() > enough_calls_)
+      return GapForecast::of_samples(*of_tool, Evidence::tool);
     return GapForecast::of_samples(all_, Evidence::pooled);
   }
 
@@ -55,15 +53,13 @@ class ToolCdf final : public GapEstimator {
 
   std::size_t enough_calls_;
   Samples all_;
-  std::vector<Samples> by_tool_;
+  ById<ToolId, Samples> by_tool_;
 };
 
 }  // namespace
 
-Declared tool_cdf_estimator_declares() { return {.parameters = {kEnoughCalls}}; }
-
-std::unique_ptr<GapEstimator> make_tool_cdf_estimator(const EstimatorConfig& config) {
-  return std::make_unique<ToolCdf>(value_of(kEnoughCalls, config.parameters));
+EstimatorEntry tool_cdf_estimator() {
+  return {"tool_cdf", EstimatorEntry::makes<ToolCdf>, {kEnoughCalls}};
 }
 
 }  // namespace policies

@@ -1,10 +1,7 @@
 // The mean duration of a tool over all of its calls, as in Continuum's published code: a single
 // number, and no forecast for a tool that has not returned yet.
-#include <memory>
-#include <vector>
-
+#include "workers/policies/estimators/by_id.hpp"
 #include "workers/policies/estimators/config.hpp"
-#include "workers/policies/estimators/gap_estimator.hpp"
 
 namespace policies {
 namespace {
@@ -16,18 +13,15 @@ class ToolMean final : public GapEstimator {
  public:
   void learn(const GapCall& call, Nanos duration) override {
     if (call.tool == ToolId::none) return;
-    const auto at = static_cast<std::size_t>(call.tool);
-    if (at >= sums_.size()) sums_.resize(at + 1);
-    sums_[at].total += duration;
-    ++sums_[at].calls;
+    Sum& sum = sums_[call.tool];
+    sum.total += duration;
+    ++sum.calls;
   }
 
   std::optional<GapForecast> forecast(const GapCall& call) const override {
-    const auto at = static_cast<std::size_t>(call.tool);
-    if (call.tool == ToolId::none || at >= sums_.size() || sums_[at].calls == 0)
-      return std::nullopt;
-    return GapForecast::around(sums_[at].total / sums_[at].calls, kSpreadOfOneNumber,
-                               Evidence::tool);
+    const Sum* sum = call.tool == ToolId::none ? nullptr : sums_.find(call.tool);
+    if (sum == nullptr || sum->calls == 0) return std::nullopt;
+    return GapForecast::around(sum->total / sum->calls, kSpreadOfOneNumber, Evidence::tool);
   }
 
  private:
@@ -35,13 +29,11 @@ class ToolMean final : public GapEstimator {
     Nanos total{0};
     int calls = 0;
   };
-  std::vector<Sum> sums_;  // by tool
+  ById<ToolId, Sum> sums_;
 };
 
 }  // namespace
 
-std::unique_ptr<GapEstimator> make_tool_mean_estimator(const EstimatorConfig&) {
-  return std::make_unique<ToolMean>();
-}
+EstimatorEntry tool_mean_estimator() { return {"tool_mean", EstimatorEntry::makes<ToolMean>}; }
 
 }  // namespace policies

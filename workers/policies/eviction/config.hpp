@@ -6,7 +6,8 @@
 
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/step/eviction_rule.hpp"
-#include "workers/policies/estimators/parameters.hpp"
+#include "workers/policies/estimators/axis.hpp"
+#include "workers/policies/estimators/config.hpp"
 
 namespace policies {
 
@@ -39,5 +40,12 @@ struct EvictionConfig {
   /// n costs 1 + cost_growth * n times the first.
   double cost_growth = 0;
 };
+
+using RuleEntry = Entry<engine::EvictionRule, EvictionConfig>;
+const Axis<engine::EvictionRule, EvictionConfig>& eviction_rules();
+
+/// The KV that is used last goes first, by a forecast of when jobs return or by their true return.
+engine::EvictionOrderMaker make_next_use_order(EstimatorConfig estimator);
+engine::EvictionOrderMaker make_oracle_order(EstimatorConfig estimator);
 
 }  // namespace policies

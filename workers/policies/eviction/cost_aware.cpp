@@ -3,10 +3,9 @@
 // distance from the start of the context. L is the greatest H that was evicted so far, so that use
 // counts less the longer it is past. All blocks have one size.
 #include <algorithm>
-#include <memory>
 #include <vector>
 
-#include "workers/policies/eviction/factory.hpp"
+#include "workers/policies/eviction/config.hpp"
 
 namespace policies {
 namespace {
@@ -56,8 +55,6 @@ class CostAware final : public engine::EvictionRule {
 
 }  // namespace
 
-std::unique_ptr<engine::EvictionRule> make_cost_aware_rule(const EvictionConfig& config) {
-  return std::make_unique<CostAware>(config);
-}
+RuleEntry cost_aware_rule() { return {"cost_aware", RuleEntry::makes<CostAware>}; }
 
 }  // namespace policies

@@ -13,9 +13,8 @@
 
 #include "workers/engine/cache/block_watch.hpp"
 #include "workers/engine/step/queue_order.hpp"
-#include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
-#include "workers/policies/eviction/factory.hpp"
+#include "workers/policies/eviction/config.hpp"
 
 namespace policies {
 namespace {

@@ -5,12 +5,10 @@
 #include <algorithm>
 #include <charconv>
 #include <limits>
-#include <memory>
 #include <string_view>
 #include <vector>
 
-#include "workers/engine/base/errors.hpp"
-#include "workers/policies/eviction/factory.hpp"
+#include "workers/policies/eviction/config.hpp"
 
 namespace policies {
 namespace {
@@ -27,9 +25,18 @@ struct Priority {
   auto operator<=>(const Priority&) const = default;
 };
 
+constexpr Parameter kRetained = {
+    .name = "retained",
+    .check_text = [](const std::string& text) { parse_retained(text); },
+    .says =
+        "Priorities (0 to 100, else 35) of the KV of ranges of a context's tokens, and the "
+        "seconds that they last after the turn, as 0-512:100, 512-:50:2.5, "
+        "generated:20; KV of low priority is evicted first."};
+
 class RetentionPriority final : public engine::EvictionRule {
  public:
-  explicit RetentionPriority(RetainedRanges retained) : retained_(std::move(retained)) {}
+  explicit RetentionPriority(const EvictionConfig& config)
+      : retained_(parse_retained(text_of(kRetained, config.parameters))) {}
 
   void prepare(int num_blocks, int block_size) override {
     blocks_.resize(static_cast<std::size_t>(num_blocks) + 1);
@@ -116,14 +123,6 @@ class RangeReader {
 
 constexpr int kMostTokens = std::numeric_limits<int>::max();
 
-constexpr Parameter kRetained = {
-    .name = "retained",
-    .check_text = [](const std::string& text) { parse_retained(text); },
-    .says =
-        "Priorities (0 to 100, else 35) of the KV of ranges of a context's tokens, and the "
-        "seconds that they last after the turn, as 0-512:100, 512-:50:2.5, "
-        "generated:20; KV of low priority is evicted first."};
-
 }  // namespace
 
 RetainedRanges parse_retained(const std::string& text) {
@@ -149,10 +148,8 @@ RetainedRanges parse_retained(const std::string& text) {
   return retained;
 }
 
-Declared retention_priority_rule_declares() { return {.parameters = {kRetained}}; }
-
-std::unique_ptr<engine::EvictionRule> make_retention_priority_rule(const EvictionConfig& config) {
-  return std::make_unique<RetentionPriority>(parse_retained(text_of(kRetained, config.parameters)));
+RuleEntry retention_priority_rule() {
+  return {"retention_priority", RuleEntry::makes<RetentionPriority>, {kRetained}};
 }
 
 }  // namespace policies

@@ -1,10 +1,9 @@
 // The client says with a job's last turn that the session is over, and only that: what no other job
 // has used of its KV is evicted first, all other KV in the order of release (SGLang's close of a
 // session, sglang#27058).
-#include <memory>
 #include <vector>
 
-#include "workers/policies/eviction/factory.hpp"
+#include "workers/policies/eviction/config.hpp"
 
 namespace policies {
 namespace {
@@ -47,8 +46,6 @@ class SessionClose final : public engine::EvictionRule {
 
 }  // namespace
 
-std::unique_ptr<engine::EvictionRule> make_session_close_rule(const EvictionConfig&) {
-  return std::make_unique<SessionClose>();
-}
+RuleEntry session_close_rule() { return {"session_close", RuleEntry::makes<SessionClose>}; }
 
 }  // namespace policies

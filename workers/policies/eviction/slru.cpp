@@ -2,10 +2,9 @@
 // all that none has. Of more protected KV than its segment has room for, what was released first
 // joins the end of the others, and needs another hit to be protected again.
 #include <list>
-#include <memory>
 #include <vector>
 
-#include "workers/policies/eviction/factory.hpp"
+#include "workers/policies/eviction/config.hpp"
 
 namespace policies {
 namespace {
@@ -95,10 +94,6 @@ class Slru final : public engine::EvictionRule {
 
 }  // namespace
 
-Declared slru_rule_declares() { return {.parameters = {kProtectedFraction, kCounts}}; }
-
-std::unique_ptr<engine::EvictionRule> make_slru_rule(const EvictionConfig& config) {
-  return std::make_unique<Slru>(config);
-}
+RuleEntry slru_rule() { return {"slru", RuleEntry::makes<Slru>, {kProtectedFraction, kCounts}}; }
 
 }  // namespace policies

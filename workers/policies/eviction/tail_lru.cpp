@@ -4,10 +4,9 @@
 // context of a job that is over can go as a whole; that of a preempted turn counts as if its next
 // prompt were what it has, Q = 0.
 #include <algorithm>
-#include <memory>
 #include <vector>
 
-#include "workers/policies/eviction/factory.hpp"
+#include "workers/policies/eviction/config.hpp"
 
 namespace policies {
 namespace {
@@ -69,10 +68,6 @@ class TailLru final : public engine::EvictionRule {
 
 }  // namespace
 
-Declared tail_lru_rule_declares() { return {.parameters = {kSpareTokens}}; }
-
-std::unique_ptr<engine::EvictionRule> make_tail_lru_rule(const EvictionConfig& config) {
-  return std::make_unique<TailLru>(config);
-}
+RuleEntry tail_lru_rule() { return {"tail_lru", RuleEntry::makes<TailLru>, {kSpareTokens}}; }
 
 }  // namespace policies

@@ -14,9 +14,8 @@
 #include <utility>
 #include <vector>
 
-#include "workers/policies/estimators/factory.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
-#include "workers/policies/host_eviction/factory.hpp"
+#include "workers/policies/host_eviction/config.hpp"
 
 namespace policies {
 namespace {
@@ -29,10 +28,10 @@ using engine::Request;
 
 class NextUse final : public engine::HostEviction {
  public:
-  NextUse(const EstimatorConfig& config, const engine::QueueOrder& order)
-      : order_(order),
-        calls_(make_estimator(config)),
-        truth_(config.name == "oracle" ? config.truth : GapSource()) {}
+  explicit NextUse(const HostEvictionConfig& config)
+      : order_(*config.order),
+        calls_(make_estimator(config.estimator)),
+        truth_(config.estimator.name == "oracle" ? config.estimator.truth : GapSource()) {}
 
   void prepare(int num_slots, int slot_blocks, int block_size) override {
     slots_.resize(static_cast<std::size_t>(num_slots));
@@ -241,15 +240,15 @@ class NextUse final : public engine::HostEviction {
 
 }  // namespace
 
-std::unique_ptr<engine::HostEviction> make_host_next_use_rule(const HostEvictionConfig& config) {
-  return std::make_unique<NextUse>(config.estimator, *config.order);
-}
+HostRuleEntry host_next_use_rule() { return {"next_use", HostRuleEntry::makes<NextUse>}; }
 
-std::unique_ptr<engine::HostEviction> make_host_oracle_rule(const HostEvictionConfig& config) {
-  EstimatorConfig estimator = config.estimator;
-  estimator.name = "oracle";
-  estimator.error = {};
-  return std::make_unique<NextUse>(estimator, *config.order);
+HostRuleEntry host_oracle_rule() {
+  return {"oracle", [](const HostEvictionConfig& config) {
+            HostEvictionConfig told = config;
+            told.estimator.name = "oracle";
+            told.estimator.error = {};
+            return HostRuleEntry::makes<NextUse>(told);
+          }};
 }
 
 }  // namespace policies

@@ -7,11 +7,9 @@
 // request that would be served last.
 #include <algorithm>
 #include <array>
-#include <memory>
 #include <tuple>
-#include <vector>
 
-#include "workers/engine/step/queue_order.hpp"
+#include "workers/policies/estimators/by_id.hpp"
 #include "workers/policies/order/config.hpp"
 #include "workers/policies/order/ranked_queue.hpp"
 
@@ -49,11 +47,12 @@ constexpr Parameter kService = {
 
 class AttainedService final : public RankedOrder<AttainedService> {
  public:
-  explicit AttainedService(bool of_path) : of_path_(of_path) {}
+  explicit AttainedService(const OrderConfig& config)
+      : of_path_(word_of(kService, config.parameters) == "path") {}
 
   void push(Request& request) override {
     const Nanos service = of_path_ ? path_to(request) : program_of(request).service;
-    Job& job = of(request.spec.job);
+    Job& job = jobs_[request.spec.job];
     job.queue = queue_of(service);
     job.joined = request.spec.arrival;
     wait(request);
@@ -61,11 +60,11 @@ class AttainedService final : public RankedOrder<AttainedService> {
   void push_preempted(Request& request) override { wait(request); }
   void remove(Request& request) override {
     RankedOrder::remove(request);
-    of(request.spec.job).waiting = nullptr;
+    jobs_[request.spec.job].waiting = nullptr;
   }
 
   std::tuple<int, Nanos, Nanos, engine::RequestId> rank(const Request& r) const {
-    const Job& job = jobs_[engine::index(r.spec.job)];
+    const Job& job = jobs_[r.spec.job];
     return {job.queue, job.joined, r.spec.job_arrival, r.id};
   }
 
@@ -83,7 +82,7 @@ class AttainedService final : public RankedOrder<AttainedService> {
     Job& program = program_of(request);
     program.service += service_of(request);
     program.waited += request.time.queue;
-    const Nanos path = of(request.spec.job).path += service_of(request);
+    const Nanos path = jobs_[request.spec.job].path += service_of(request);
     if (request.spec.subagent_of && request.spec.last_turn) {
       Nanos& joined = program_of(request).joined_path;
       joined = std::max(joined, path);
@@ -100,18 +99,14 @@ class AttainedService final : public RankedOrder<AttainedService> {
     Request* waiting = nullptr;
   };
 
-  Job& of(engine::JobId id) {
-    if (engine::index(id) >= jobs_.size()) jobs_.resize(engine::index(id) + 1);
-    return jobs_[engine::index(id)];
-  }
   Job& program_of(const Request& request) {
-    return of(request.spec.subagent_of.value_or(request.spec.job));
+    return jobs_[request.spec.subagent_of.value_or(request.spec.job)];
   }
 
   /// A subagent goes on from where its root was, and a root from its longest subagent.
   Nanos path_to(const Request& request) {
     const Job root = program_of(request);
-    Job& job = of(request.spec.job);
+    Job& job = jobs_[request.spec.job];
     if (!request.spec.subagent_of) {
       job.path = std::max(job.path, job.joined_path);
     } else if (request.spec.turn == 0) {
@@ -121,28 +116,25 @@ class AttainedService final : public RankedOrder<AttainedService> {
   }
 
   void wait(Request& request) {
-    of(request.spec.job).waiting = &request;
+    jobs_[request.spec.job].waiting = &request;
     RankedOrder::push(request);
   }
 
   bool starves(const Request& request, Nanos now) {
-    const engine::JobId root = request.spec.subagent_of.value_or(request.spec.job);
-    const Job& program = jobs_[engine::index(root)];
+    const Job& program = program_of(request);
     const Nanos service = program.service + service_of(request);
     const Nanos waited = program.waited + request.time.queue + now - request.last_seen;
     return service >= kLeastService && waited >= kMostWait * service;
   }
 
   bool of_path_;
-  std::vector<Job> jobs_;
+  ByJob<Job> jobs_;
 };
 
 }  // namespace
 
-Declared attained_service_order_declares() { return {.parameters = {kService}}; }
-
-std::unique_ptr<engine::QueueOrder> make_attained_service_order(const OrderConfig& config) {
-  return std::make_unique<AttainedService>(word_of(kService, config.parameters) == "path");
+OrderEntry attained_service_order() {
+  return {"attained_service", OrderEntry::makes<AttainedService>, {kService}};
 }
 
 }  // namespace policies

@@ -3,8 +3,8 @@
 #include <memory>
 
 #include "workers/engine/step/queue_order.hpp"
+#include "workers/policies/estimators/axis.hpp"
 #include "workers/policies/estimators/config.hpp"
-#include "workers/policies/estimators/parameters.hpp"
 #include "workers/policies/estimators/work_history.hpp"
 
 namespace policies {
@@ -17,5 +17,8 @@ struct OrderConfig {
   int block_size = 16;                                           // tokens
   std::function<std::unique_ptr<engine::QueueOrder>()> given{};  // plugin
 };
+
+using OrderEntry = Entry<engine::QueueOrder, OrderConfig>;
+const Axis<engine::QueueOrder, OrderConfig>& orders();
 
 }  // namespace policies

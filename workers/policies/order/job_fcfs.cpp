@@ -7,8 +7,8 @@
 #include <memory>
 #include <string>
 #include <tuple>
-#include <vector>
 
+#include "workers/policies/estimators/by_id.hpp"
 #include "workers/policies/order/config.hpp"
 #include "workers/policies/order/ranked_queue.hpp"
 
@@ -50,12 +50,12 @@ class JobOrder final : public RankedOrder<JobOrder> {
   /// The queue needs the job's state to rank the request while it removes it.
   void remove(Request& request) override {
     RankedOrder::remove(request);
-    Job& job = of(request.spec.job);
+    Job& job = jobs_[request.spec.job];
     job.waiting = nullptr;
     job.preempted = false;
   }
   void on_pin_changed(JobId id, bool pinned) override {
-    Job& job = of(id);
+    Job& job = jobs_[id];
     job.pinned = pinned;
     if (job.waiting != nullptr) update(*job.waiting);
   }
@@ -65,7 +65,7 @@ class JobOrder final : public RankedOrder<JobOrder> {
 
   /// Which turns precede others, and the place within each group.
   std::tuple<int, Nanos, Nanos, engine::RequestId> rank(const Request& r) const {
-    const bool preempted = preempted_first_ && jobs_[engine::index(r.spec.job)].preempted;
+    const bool preempted = preempted_first_ && jobs_[r.spec.job].preempted;
     return {preempted ? 0 : pinned(r) ? 1 : 2, r.spec.job_arrival, r.spec.arrival, r.id};
   }
 
@@ -76,18 +76,14 @@ class JobOrder final : public RankedOrder<JobOrder> {
   };
 
   void enqueue(Request& request, bool preempted) {
-    Job& job = of(request.spec.job);
+    Job& job = jobs_[request.spec.job];
     job.waiting = &request;
     job.preempted = preempted;
     RankedOrder::push(request);
   }
-  Job& of(JobId job) {
-    if (engine::index(job) >= jobs_.size()) jobs_.resize(engine::index(job) + 1);
-    return jobs_[engine::index(job)];
-  }
   bool pinned(const Request& request) const {
-    const auto job = engine::index(request.spec.job);
-    return job < jobs_.size() && jobs_[job].pinned;
+    const Job* job = jobs_.find(request.spec.job);
+    return job != nullptr && job->pinned;
   }
 
   Request& last_unpinned(const RunningList& running) const {
@@ -110,19 +106,17 @@ class JobOrder final : public RankedOrder<JobOrder> {
 
   bool preempted_first_;
   VictimRule victim_;
-  std::vector<Job> jobs_;
+  ByJob<Job> jobs_;
 };
+
+template <bool preempted_first>
+std::unique_ptr<engine::QueueOrder> make_job_order(const OrderConfig& config) {
+  return std::make_unique<JobOrder>(preempted_first, config);
+}
 
 }  // namespace
 
-Declared job_fcfs_order_declares() { return {.parameters = {kVictim}}; }
-Declared cache_ttl_order_declares() { return job_fcfs_order_declares(); }
-
-std::unique_ptr<engine::QueueOrder> make_job_fcfs_order(const OrderConfig& config) {
-  return std::make_unique<JobOrder>(false, config);
-}
-std::unique_ptr<engine::QueueOrder> make_cache_ttl_order(const OrderConfig& config) {
-  return std::make_unique<JobOrder>(true, config);
-}
+OrderEntry job_fcfs_order() { return {"job_fcfs", make_job_order<false>, {kVictim}}; }
+OrderEntry cache_ttl_order() { return {"cache_ttl", make_job_order<true>, {kVictim}}; }
 
 }  // namespace policies

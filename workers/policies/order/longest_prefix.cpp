@@ -3,7 +3,6 @@
 // precedes them. Otherwise first come, first served; of equal prefixes a preempted
 // request comes first, and the victim is the running request that was admitted last.
 #include <algorithm>
-#include <memory>
 #include <tuple>
 #include <vector>
 
@@ -94,10 +93,8 @@ class LongestPrefix final : public ArrivalQueue {
 
 }  // namespace
 
-Declared longest_prefix_order_declares() { return {.parameters = {kWindow, kAge}}; }
-
-std::unique_ptr<engine::QueueOrder> make_longest_prefix_order(const OrderConfig& config) {
-  return std::make_unique<LongestPrefix>(config);
+OrderEntry longest_prefix_order() {
+  return {"longest_prefix", OrderEntry::makes<LongestPrefix>, {kWindow, kAge}};
 }
 
 }  // namespace policies

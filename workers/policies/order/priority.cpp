@@ -1,9 +1,7 @@
 // Smallest priority value first, then arrival. The victim is the least urgent running request,
 // among equals the latest arrival. No request is preempted to admit a waiting one.
-#include <memory>
 #include <tuple>
 
-#include "workers/engine/step/queue_order.hpp"
 #include "workers/policies/order/config.hpp"
 #include "workers/policies/order/ranked_queue.hpp"
 
@@ -25,8 +23,6 @@ class Priority final : public RankedOrder<Priority> {
 
 }  // namespace
 
-std::unique_ptr<engine::QueueOrder> make_priority_order(const OrderConfig&) {
-  return std::make_unique<Priority>();
-}
+OrderEntry priority_order() { return {"priority", OrderEntry::makes<Priority>}; }
 
 }  // namespace policies

@@ -7,10 +7,8 @@
 #include <memory>
 #include <optional>
 #include <tuple>
-#include <vector>
 
-#include "workers/engine/base/errors.hpp"
-#include "workers/engine/step/queue_order.hpp"
+#include "workers/policies/estimators/by_id.hpp"
 #include "workers/policies/estimators/estimator_error.hpp"
 #include "workers/policies/order/config.hpp"
 #include "workers/policies/order/ranked_queue.hpp"
@@ -54,11 +52,10 @@ class Srpt final : public RankedOrder<Srpt> {
   explicit Srpt(ToldWork told) : told_(std::move(told)) {}
 
   void push(Request& request) override {
-    const std::size_t job = engine::index(request.spec.job);
-    if (job >= remaining_s_.size()) remaining_s_.resize(job + 1);
     const auto told = told_(request.spec.job, request.spec.turn);
     const Work left = told ? *told : history_.remaining(request.spec.turn);
-    remaining_s_[job] = prompts_.seconds_of(left.prompt) + outputs_.seconds_of(left.output);
+    remaining_s_[request.spec.job] =
+        prompts_.seconds_of(left.prompt) + outputs_.seconds_of(left.output);
     RankedOrder::push(request);
   }
 
@@ -74,21 +71,17 @@ class Srpt final : public RankedOrder<Srpt> {
   }
 
   std::tuple<double, Nanos, Nanos, engine::RequestId> rank(const Request& r) const {
-    return {remaining_s_[engine::index(r.spec.job)], r.spec.job_arrival, r.spec.arrival, r.id};
+    return {remaining_s_[r.spec.job], r.spec.job_arrival, r.spec.arrival, r.id};
   }
 
  private:
   ToldWork told_;  // empty: by history
   WorkHistory history_;
   MeanTime prompts_, outputs_;
-  std::vector<double> remaining_s_;  // by job: of its turn in the engine and later ones
+  ByJob<double> remaining_s_;  // of a job's turn in the engine and later ones
 };
 
-}  // namespace
-
-Declared srpt_order_declares() { return {.parameters = {kRemainingWork}}; }
-
-std::unique_ptr<engine::QueueOrder> make_srpt_order(const OrderConfig& config) {
+std::unique_ptr<engine::QueueOrder> make_srpt(const OrderConfig& config) {
   const std::string source = word_of(kRemainingWork, config.parameters);
   if (source == "history")
     return std::make_unique<Srpt>([](engine::JobId, int) { return std::nullopt; });
@@ -104,5 +97,9 @@ std::unique_ptr<engine::QueueOrder> make_srpt_order(const OrderConfig& config) {
     return Work{work.prompt * *factor, work.output * *factor};
   });
 }
+
+}  // namespace
+
+OrderEntry srpt_order() { return {"srpt", make_srpt, {kRemainingWork}}; }
 
 }  // namespace policies

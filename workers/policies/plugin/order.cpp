@@ -5,6 +5,7 @@
 #include <tuple>
 #include <vector>
 
+#include "workers/policies/estimators/by_id.hpp"
 #include "workers/policies/order/ranked_queue.hpp"
 #include "workers/policies/plugin/factory.hpp"
 #include "workers/policies/plugin/plugin.hpp"
@@ -29,7 +30,7 @@ class PluginOrder final : public RankedOrder<PluginOrder> {
   void put_back(Request& request) override { join(request, request.num_preemptions > 0); }
   void remove(Request& request) override {
     RankedOrder::remove(request);
-    state_of(request.spec.job).waiting = nullptr;
+    jobs_[request.spec.job].waiting = nullptr;
   }
 
   void begin_step(Nanos now, const engine::PrefixCache&) override {
@@ -37,11 +38,11 @@ class PluginOrder final : public RankedOrder<PluginOrder> {
     if (table_.rank_each_step == 0) return;
     const std::vector<const Request*> before = in_service_order();
     for (const Request* each : before) RankedOrder::remove(*waiting(*each));
-    for (const Request* each : before) enter(state_of(each->spec.job));
+    for (const Request* each : before) enter(jobs_[each->spec.job]);
   }
   void on_turn_end(const Request& request, Nanos now) override { plugin_->ended(request, now); }
   void on_pin_changed(JobId id, bool pinned) override {
-    JobState& job = state_of(id);
+    JobState& job = jobs_[id];
     job.pinned = pinned;
     if (job.waiting == nullptr) return;
     RankedOrder::remove(*job.waiting);
@@ -50,7 +51,7 @@ class PluginOrder final : public RankedOrder<PluginOrder> {
   Request& choose_victim(const engine::RunningList& running) const override;
 
   std::tuple<double, std::uint64_t> rank(const Request& request) const {
-    const JobState& job = jobs_[engine::index(request.spec.job)];
+    const JobState& job = jobs_[request.spec.job];
     return {job.rank, job.joined};
   }
 
@@ -64,7 +65,7 @@ class PluginOrder final : public RankedOrder<PluginOrder> {
   };
 
   void join(Request& request, bool again) {
-    JobState& job = state_of(request.spec.job);
+    JobState& job = jobs_[request.spec.job];
     if (job.waiting != nullptr) throw std::logic_error("two turns of a job wait at a time");
     job.waiting = &request;
     job.joined = ++joins_;
@@ -77,21 +78,17 @@ class PluginOrder final : public RankedOrder<PluginOrder> {
     RankedOrder::push(*job.waiting);
   }
   double rank_of(const JobState& job);
-  Request* waiting(const Request& request) { return state_of(request.spec.job).waiting; }
+  Request* waiting(const Request& request) { return jobs_[request.spec.job].waiting; }
   bool pinned(const Request& request) const {
-    const auto job = engine::index(request.spec.job);
-    return job < jobs_.size() && jobs_[job].pinned;
-  }
-  JobState& state_of(JobId job) {
-    if (engine::index(job) >= jobs_.size()) jobs_.resize(engine::index(job) + 1);
-    return jobs_[engine::index(job)];
+    const JobState* job = jobs_.find(request.spec.job);
+    return job != nullptr && job->pinned;
   }
 
   std::shared_ptr<Plugin> plugin_;
   const kvsweep_policy& table_;
   Nanos now_{0};
   std::uint64_t joins_ = 0;
-  std::vector<JobState> jobs_;
+  ByJob<JobState> jobs_;
 };
 
 double PluginOrder::rank_of(const JobState& job) {
