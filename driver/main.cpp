@@ -9,7 +9,7 @@
 #include "driver/command_line/options.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/farm/drain.hpp"
-#include "sweeps/files/freed_memory.hpp"
+#include "sweeps/process/freed_memory.hpp"
 
 namespace {
 

@@ -4,7 +4,7 @@
 
 #include "analysis/digest/statistics.hpp"
 #include "analysis/text/json.hpp"
-#include "sweeps/files/strict_json.hpp"
+#include "sweeps/text/strict_json.hpp"
 
 namespace analysis {
 namespace {

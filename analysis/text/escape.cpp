@@ -5,7 +5,7 @@
 #include <cstdint>
 #include <iomanip>
 
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 
 namespace analysis {
 namespace {

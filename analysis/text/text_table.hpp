@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 
 namespace analysis {
 

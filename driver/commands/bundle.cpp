@@ -14,7 +14,7 @@
 #include "driver/commands/commands.hpp"
 #include "driver/plan/restored.hpp"
 #include "driver/version.hpp"
-#include "sweeps/definition/file_digest.hpp"
+#include "sweeps/definition/input_file.hpp"
 #include "sweeps/definition/params.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/sha256.hpp"

@@ -8,7 +8,7 @@
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/plan/plan.hpp"
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 #include "workers/cell/estimate.hpp"
 #include "workers/workload/trace/read_trace.hpp"
 #include "workers/workload/trace/working_set.hpp"

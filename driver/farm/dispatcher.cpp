@@ -3,7 +3,7 @@
 #include <cassert>
 #include <cstring>
 
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 
 namespace driver {
 namespace {

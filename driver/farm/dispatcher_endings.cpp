@@ -2,7 +2,7 @@
 #include <utility>
 
 #include "driver/farm/dispatcher.hpp"
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 
 namespace driver {
 namespace {

@@ -3,7 +3,7 @@
 #include <set>
 
 #include "driver/farm/dispatcher.hpp"
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 
 namespace driver {
 

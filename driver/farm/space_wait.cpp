@@ -3,7 +3,7 @@
 #include <thread>
 
 #include "sweeps/archive/errors.hpp"
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 
 namespace driver {
 

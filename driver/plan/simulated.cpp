@@ -10,7 +10,7 @@
 #include <stop_token>
 #include <tuple>
 
-#include "sweeps/files/child_process.hpp"
+#include "sweeps/process/child_process.hpp"
 
 namespace driver {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "driver/command_line/options.hpp"
 #include "driver/plan/plan.hpp"
-#include "sweeps/files/child_process.hpp"
+#include "sweeps/process/child_process.hpp"
 #include "workers/rank/channel.hpp"
 #include "workers/rank/local_channels.hpp"
 

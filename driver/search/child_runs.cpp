@@ -10,8 +10,8 @@
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
-#include "sweeps/files/child_process.hpp"
 #include "sweeps/files/durable_file.hpp"
+#include "sweeps/process/child_process.hpp"
 
 namespace driver {
 namespace {

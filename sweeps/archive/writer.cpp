@@ -4,8 +4,8 @@
 #include <utility>
 
 #include "sweeps/archive/file.hpp"
-#include "sweeps/files/parallel.hpp"
 #include "sweeps/hdf5/h5_table.hpp"
+#include "sweeps/process/parallel.hpp"
 
 namespace sweep {
 

@@ -4,7 +4,7 @@
 
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 
 namespace sweep {
 

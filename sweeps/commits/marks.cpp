@@ -10,7 +10,7 @@
 
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/names.hpp"
-#include "sweeps/files/child_process.hpp"
+#include "sweeps/process/child_process.hpp"
 
 namespace sweep {
 

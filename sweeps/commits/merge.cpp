@@ -8,8 +8,8 @@
 #include "sweeps/archive/names.hpp"
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/commits/archive.hpp"
-#include "sweeps/files/freed_memory.hpp"
 #include "sweeps/hdf5/packed_tables.hpp"
+#include "sweeps/process/freed_memory.hpp"
 
 namespace sweep {
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "sweeps/definition/input_file.hpp"
 #include "sweeps/definition/messages.hpp"
 #include "sweeps/definition/toml_file.hpp"
 

@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 
 namespace sweep {
 

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "sweeps/definition/input_file.hpp"
 #include "sweeps/definition/messages.hpp"
 #include "sweeps/definition/sweep_checks.hpp"
 #include "sweeps/definition/toml_file.hpp"

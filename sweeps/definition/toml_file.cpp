@@ -7,9 +7,7 @@
 #include <tuple>
 
 #include "sweeps/definition/messages.hpp"
-#include "sweeps/definition/reading.hpp"
 #include "sweeps/definition/secrets.hpp"
-#include "sweeps/files/input_text.hpp"
 
 namespace sweep {
 
@@ -180,22 +178,7 @@ std::string key_before(std::string_view document, toml::source_position at) {
   fail_at(location_at(error.source().begin, path), std::string(says));
 }
 
-void refuse_archive(std::string_view text, const std::string& path) {
-  if (!text.starts_with("\x89HDF\r\n\x1a\n")) return;
-  throw SpecError(path + ": is an archive (HDF5), and a TOML file is expected; `kvsweep table " +
-                  path + "` shows its results, `kvsweep status " + path + "` what is left");
-}
-
 }  // namespace
-
-std::string read_file(const std::string& path) {
-  constexpr std::size_t kMost = std::size_t{16} << 20;
-  std::string text = reading(path, [&path] { return file_bytes(path, kMost + 1); });
-  refuse_archive(text, path);
-  if (text.size() > kMost)
-    throw SpecError(path + ": is larger than the " + size_text(kMost) + " allowed");
-  return text;
-}
 
 toml::table parse_toml_text(std::string_view text, const std::string& path) {
   check_keys(text, path);

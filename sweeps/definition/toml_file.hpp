@@ -9,9 +9,6 @@
 
 namespace sweep {
 
-/// Throws SpecError when the file cannot be read.
-std::string read_file(const std::string& path);
-
 /// Throws SpecError with file:line:column of a syntax error.
 toml::table parse_toml_text(std::string_view text, const std::string& path);
 

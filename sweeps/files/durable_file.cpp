@@ -13,7 +13,7 @@
 #include <system_error>
 #include <utility>
 
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 
 namespace sweep {
 namespace {

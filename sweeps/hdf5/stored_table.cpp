@@ -5,8 +5,8 @@
 #include <type_traits>
 #include <utility>
 
-#include "sweeps/files/parallel.hpp"
 #include "sweeps/hdf5/h5.hpp"
+#include "sweeps/process/parallel.hpp"
 
 namespace sweep {
 namespace {

@@ -3,7 +3,7 @@
 #include <array>
 #include <cstdint>
 
-#include "sweeps/files/input_text.hpp"
+#include "sweeps/text/input_text.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"
 #include "workers/engine/base/errors.hpp"

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <string_view>
 
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace backends {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sweeps/definition/file_digest.hpp"
+#include "sweeps/definition/input_file.hpp"
 
 namespace worker {
 
@@ -36,10 +36,8 @@ ParamBinder::ParamBinder(const sweep::ParamMap& params, const std::string& docum
 
 void ParamBinder::give(const std::string& key, const sweep::Param& param) {
   const std::size_t number = table_.number_of(key);
-  if (number == KeyTable::kUnknown)
-    free_.emplace(key, &param);
-  else if (slots_[number].given == nullptr)
-    slots_[number].given = &param;
+  Slot& slot = number == KeyTable::kUnknown ? free_[key] : slots_[number];
+  if (slot.given == nullptr) slot.given = &param;
 }
 
 std::size_t ParamBinder::number_of(std::string_view key) const {
@@ -48,11 +46,12 @@ std::size_t ParamBinder::number_of(std::string_view key) const {
   return number;
 }
 
-const sweep::Param* ParamBinder::given(const std::string& key) const {
+const ParamBinder::Slot& ParamBinder::slot_of(const std::string& key) const {
+  static const Slot kNotGiven;
   const std::size_t number = table_.number_of(key);
-  if (number != KeyTable::kUnknown) return slots_[number].given;
+  if (number != KeyTable::kUnknown) return slots_[number];
   const auto found = free_.find(key);
-  return found == free_.end() ? nullptr : found->second;
+  return found == free_.end() ? kNotGiven : found->second;
 }
 
 sweep::Location ParamBinder::where(const std::string& key) const {
@@ -62,16 +61,9 @@ sweep::Location ParamBinder::where(const std::string& key) const {
 
 const sweep::Value& ParamBinder::free(const std::string& key) {
   const std::size_t number = table_.number_of(key);
-  if (number != KeyTable::kUnknown)
-    slots_[number].asked = true;
-  else
-    free_asked_.insert(key);
-  return given(key)->value;
-}
-
-bool ParamBinder::asked(const std::string& key) const {
-  const std::size_t number = table_.number_of(key);
-  return number != KeyTable::kUnknown ? slots_[number].asked : free_asked_.contains(key);
+  Slot& slot = number == KeyTable::kUnknown ? free_.at(key) : slots_[number];
+  slot.asked = true;
+  return slot.given->value;
 }
 
 bool ParamBinder::is_bound_here(std::size_t number) const {
@@ -144,8 +136,8 @@ void ParamBinder::take_all() {
 void ParamBinder::require(const std::string& key, const std::string& why) const {
   if (has(key)) return;
   std::vector<std::string> unknown;
-  for (const auto& [name, param] : free_)
-    if (!free_asked_.contains(name)) unknown.push_back(name);
+  for (const auto& [name, slot] : free_)
+    if (!slot.asked) unknown.push_back(name);
   sweep::fail_missing(document_, key, why, unknown);
 }
 
@@ -218,10 +210,10 @@ void ParamBinder::reject_unknown() {
     refuse(key, "has no effect here" + hint + ": it counts where " + where);
   };
   for (std::size_t number = 0; number < slots_.size(); ++number) reject_unused(number);
-  for (const auto& [key, param] : free_) {
-    if (free_asked_.contains(key)) continue;
+  for (const auto& [key, slot] : free_) {
+    if (slot.asked) continue;
     if (is_rate(key)) refuse(key, "is no key (did you mean \"jps\"?)");
-    sweep::fail_unknown(key, *param, table_.names());
+    sweep::fail_unknown(key, *slot.given, table_.names());
   }
 }
 

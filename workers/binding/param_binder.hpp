@@ -60,7 +60,7 @@ class ParamBinder {
   sweep::Value value(std::string_view key) { return take_value(number_of(key), nullptr); }
   /// The value of a key by itself, whatever the table says; the caller must record() it.
   const sweep::Value& free(const std::string& key);
-  bool asked(const std::string& key) const;
+  bool asked(const std::string& key) const { return slot_of(key).asked; }
 
   /// A path, made absolute; empty when absent. The identity has the digest of the file's content
   /// instead of the path.
@@ -96,7 +96,7 @@ class ParamBinder {
   std::set<std::string> counting() const;
 
  private:
-  /// What is known of a key of the table.
+  /// What is known of a key.
   struct Slot {
     const sweep::Param* given = nullptr;
     std::optional<sweep::Value> value = {};
@@ -106,7 +106,8 @@ class ParamBinder {
   };
 
   std::size_t number_of(std::string_view key) const;
-  const sweep::Param* given(const std::string& key) const;
+  const Slot& slot_of(const std::string& key) const;
+  const sweep::Param* given(const std::string& key) const { return slot_of(key).given; }
   sweep::Location where(const std::string& key) const;
   template <class T>
   T take(std::string_view key, std::optional<T> computed) {
@@ -129,9 +130,8 @@ class ParamBinder {
 
   std::string document_;
   const KeyTable& table_;
-  std::vector<Slot> slots_;                          // by the table's numbers
-  std::map<std::string, const sweep::Param*> free_;  // given, and not in the table
-  std::set<std::string> free_asked_;
+  std::vector<Slot> slots_;           // by the table's numbers
+  std::map<std::string, Slot> free_;  // given, and not in the table
   std::map<std::string, sweep::Value> facts_;
   sweep::Value absent_;  // what a key that is not given stands for, where that is no value of it
   const sweep::Value* backend_ = nullptr;  // of facts_

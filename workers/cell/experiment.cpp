@@ -7,7 +7,7 @@
 #include <fstream>
 #include <limits>
 
-#include "sweeps/files/freed_memory.hpp"
+#include "sweeps/process/freed_memory.hpp"
 #include "workers/backends/sim/cost_model.hpp"
 #include "workers/cell/client.hpp"
 #include "workers/cell/execution.hpp"

@@ -9,7 +9,7 @@
 
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/model/convert.hpp"
 #include "workers/model/json_fields.hpp"

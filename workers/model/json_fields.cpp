@@ -2,8 +2,8 @@
 
 #include <fstream>
 
-#include "sweeps/files/input_text.hpp"
-#include "sweeps/files/strict_json.hpp"
+#include "sweeps/text/input_text.hpp"
+#include "sweeps/text/strict_json.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace model {

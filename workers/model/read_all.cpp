@@ -2,7 +2,7 @@
 #include <numeric>
 #include <stdexcept>
 
-#include "sweeps/files/parallel.hpp"
+#include "sweeps/process/parallel.hpp"
 #include "workers/model/weights.hpp"
 
 namespace model {

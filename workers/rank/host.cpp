@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "sweeps/commits/marks.hpp"
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 
 namespace worker {
 namespace {

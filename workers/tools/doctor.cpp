@@ -10,7 +10,7 @@
 #include <sstream>
 
 #include "sweeps/files/durable_file.hpp"
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/rank/host.hpp"
 #include "workers/rank/sku_detector.hpp"

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <sstream>
 
-#include "sweeps/files/input_text.hpp"
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/input_text.hpp"
+#include "sweeps/text/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/workload/input/json_lines.hpp"
 #include "workers/workload/random.hpp"

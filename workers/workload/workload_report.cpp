@@ -5,7 +5,7 @@
 #include <numeric>
 #include <ostream>
 
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace workload {

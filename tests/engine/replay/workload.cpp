@@ -7,8 +7,8 @@
 #include <nlohmann/json.hpp>
 #include <set>
 
-#include "sweeps/files/input_text.hpp"
-#include "sweeps/files/strict_json.hpp"
+#include "sweeps/text/input_text.hpp"
+#include "sweeps/text/strict_json.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace worker {

@@ -13,7 +13,7 @@
 #include <set>
 
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/definition/file_digest.hpp"
+#include "sweeps/definition/input_file.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_results.hpp"

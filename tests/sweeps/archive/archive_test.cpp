@@ -9,7 +9,7 @@
 
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/commits/marks.hpp"
-#include "sweeps/definition/file_digest.hpp"
+#include "sweeps/definition/input_file.hpp"
 #include "sweeps/hdf5/h5.hpp"
 #include "sweeps/hdf5/h5_table.hpp"
 #include "sweeps/upkeep/check.hpp"

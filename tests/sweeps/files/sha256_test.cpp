@@ -1,5 +1,5 @@
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/definition/file_digest.hpp"
+#include "sweeps/definition/input_file.hpp"
 
 #include "tests/support/catch.hpp"
 #include "tests/support/shared.hpp"

@@ -9,10 +9,10 @@
 
 #include "sweeps/archive/names.hpp"
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/files/child_process.hpp"
 #include "sweeps/files/twofold.hpp"
 #include "sweeps/hdf5/h5.hpp"
 #include "sweeps/hdf5/h5_table.hpp"
+#include "sweeps/process/child_process.hpp"
 #include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"

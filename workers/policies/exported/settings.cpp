@@ -6,7 +6,7 @@
 #include <ranges>
 #include <sstream>
 
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/policies/names.hpp"
 

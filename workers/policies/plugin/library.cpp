@@ -13,8 +13,8 @@
 #include <map>
 #include <mutex>
 
-#include "sweeps/files/child_process.hpp"
 #include "sweeps/files/durable_file.hpp"
+#include "sweeps/process/child_process.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/policies/plugin/python.hpp"
 

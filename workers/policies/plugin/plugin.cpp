@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/policies/plugin/factory.hpp"
 

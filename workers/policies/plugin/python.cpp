@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace policies {

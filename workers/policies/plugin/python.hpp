@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "sweeps/files/child_process.hpp"
+#include "sweeps/process/child_process.hpp"
 #include "workers/engine/base/clock.hpp"
 #include "workers/policies/plugin/kvsweep_policy.h"
 

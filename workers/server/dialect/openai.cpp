@@ -3,7 +3,7 @@
 #include <limits>
 #include <system_error>
 
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 #include "workers/server/dialect/json_parts.hpp"
 #include "workers/server/dialect/kinds.hpp"
 

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "sweeps/files/child_process.hpp"
+#include "sweeps/process/child_process.hpp"
 
 namespace server {
 

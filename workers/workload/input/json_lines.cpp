@@ -7,7 +7,7 @@
 #include <fstream>
 #include <new>
 
-#include "sweeps/files/input_text.hpp"
+#include "sweeps/text/input_text.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace workload {

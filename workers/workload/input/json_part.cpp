@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "sweeps/files/strict_json.hpp"
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/strict_json.hpp"
+#include "sweeps/text/text.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace workload {

@@ -2,8 +2,8 @@
 #include <cmath>
 #include <string_view>
 
-#include "sweeps/files/input_text.hpp"
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/input_text.hpp"
+#include "sweeps/text/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/workload/input/json_lines.hpp"
 #include "workers/workload/trace/read_trace.hpp"

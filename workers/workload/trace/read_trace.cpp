@@ -7,8 +7,8 @@
 #include <ranges>
 #include <set>
 
-#include "sweeps/files/input_text.hpp"
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/input_text.hpp"
+#include "sweeps/text/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/workload/input/json_part.hpp"
 #include "workers/workload/trace/head.hpp"

@@ -5,7 +5,7 @@
 #include <ostream>
 #include <queue>
 
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 
 namespace workload {
 namespace {

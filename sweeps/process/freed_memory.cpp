@@ -1,4 +1,4 @@
-#include "sweeps/files/freed_memory.hpp"
+#include "sweeps/process/freed_memory.hpp"
 
 #ifdef __GLIBC__
 #include <malloc.h>

@@ -1,4 +1,4 @@
-#include "sweeps/files/child_process.hpp"
+#include "sweeps/process/child_process.hpp"
 
 #include <fcntl.h>
 #include <poll.h>

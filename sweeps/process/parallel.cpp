@@ -1,4 +1,4 @@
-#include "sweeps/files/parallel.hpp"
+#include "sweeps/process/parallel.hpp"
 
 #include <atomic>
 #include <future>

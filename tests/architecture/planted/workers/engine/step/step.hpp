@@ -1,0 +1,2 @@
+#include "sweeps/tables/decisions.hpp"
+#include "sweeps/tables/table.hpp"
