@@ -16,37 +16,34 @@ using Records = std::vector<CellRecord>;
 
 /// How a member is stored.
 template <class T>
-using Stored = std::conditional_t<std::is_enum_v<T> || std::is_same_v<T, bool>, std::int8_t, T>;
+using Stored = std::conditional_t<kIsEnumerated<T>, std::int8_t, T>;
 
 constexpr std::string_view kRecord = "record";
 
 struct About {
   std::string_view name, unit, long_name;
   bool is_volatile = false;
-  std::span<const std::string_view> enum_names{};
   bool may_be_missing = false;  // as of earlier minor versions
 };
 
 /// Calls `use` with each column and its member of a cell.
 template <class Cell, class Use>
 void for_each_member(Cell&& cell, const Use& use) {
-  constexpr bool kVolatile = true;
   use(About{"cell", "", "row of this table; column of the same name in the others"}, cell.index);
   use(About{"key", "", "SHA-256 of config_json"}, cell.key);
   use(About{"label", "", "the cell's place on the axes"}, cell.label);
-  use(About{"status", "", "what became of the cell", false, kCellStatusNames}, cell.status);
+  use(About{"status", "", "what became of the cell"}, cell.status);
   use(About{"reason", "", "why it is not ok"}, cell.reason);
   use(About{"backend", "", "what executed the model"}, cell.backend);
   use(About{"repeat", "", "position among the repeats"}, cell.repeat);
   use(About{"seed", "", "seed of the arrivals"}, cell.seed);
-  use(About{kRecord, "", "how much of the result is stored", false, kRecordLevelNames, true},
-      cell.level);
+  use(About{kRecord, "", "how much of the result is stored", false, true}, cell.level);
   use(About{"kept", "", "whether it is a result of another setting, which the plan lacks", false,
-            enum_names(false), true},
+            true},
       cell.kept);
   use(About{"digest", "", "SHA-256 of the results, volatile columns left out"}, cell.digest);
   use(About{"attempts", "", "times that the cell was started", kVolatile}, cell.run.attempts);
-  use(About{"program", "", "version and commit of the program that ran it", kVolatile, {}, true},
+  use(About{"program", "", "version and commit of the program that ran it", kVolatile, true},
       cell.run.program);
   use(About{"host", "", "machine that ran it", kVolatile}, cell.run.host);
   use(About{"rank", "", "MPI rank that ran it", kVolatile}, cell.run.rank);
@@ -63,13 +60,15 @@ void for_each_member(Cell&& cell, const Use& use) {
 /// The columns of all members.
 Table members_table(Cells cells) {
   Table table{"cells", {}};
-  for_each_member(CellRecord(), [&]<class Member>(const About& about, const Member&) {
-    table.columns.push_back({std::string(about.name),
-                             std::string(about.unit),
-                             std::string(about.long_name),
-                             about.is_volatile,
-                             {about.enum_names.begin(), about.enum_names.end()},
-                             std::vector<Stored<Member>>()});
+  for_each_member(CellRecord(), [&]<class Member>(const About& about, const Member& member) {
+    Column& column = table.columns.emplace_back(Column{std::string(about.name),
+                                                       std::string(about.unit),
+                                                       std::string(about.long_name),
+                                                       about.is_volatile,
+                                                       {},
+                                                       std::vector<Stored<Member>>()});
+    if constexpr (kIsEnumerated<Member>)
+      column.enum_names.assign(enum_names(member).begin(), enum_names(member).end());
   });
   for (const CellRecord& cell : cells) {
     auto column = table.columns.begin();
@@ -296,8 +295,8 @@ std::vector<std::string> names_of(const Table& cells, std::string_view kind) {
 
 std::vector<CellRecord> to_records(const Table& cells) {
   const bool has_levels = cells.has(kRecord);
-  check_enumeration(cells, "status", kCellStatusNames.size());
-  if (has_levels) check_enumeration(cells, std::string(kRecord), kRecordLevelNames.size());
+  check_enumeration(cells, "status", enum_names(CellStatus{}).size());
+  if (has_levels) check_enumeration(cells, std::string(kRecord), enum_names(RecordLevel{}).size());
   Records records(cells.rows());
   take_members(cells, records);
   take_ranges(cells, records);

@@ -43,8 +43,7 @@ void add_values(Sha256& sha, const std::vector<std::string>& values) {
 }
 
 void add_columns(Sha256& sha, const Table& table, std::vector<const Column*> columns) {
-  std::sort(columns.begin(), columns.end(),
-            [](const Column* a, const Column* b) { return a->name < b->name; });
+  std::ranges::sort(columns, {}, &Column::name);
   add_text(sha, table.name);
   add_raw(sha, static_cast<std::uint64_t>(table.rows()));
   for (const Column* column : columns) {
@@ -63,15 +62,20 @@ std::vector<const Column*> columns_that_count(const Table& table) {
   return columns;
 }
 
-/// The parts that are not volatile and not empty, sorted by name.
-template <class Part, class Says>
-std::vector<Part> lasting(const std::vector<Part>& parts, Says says) {
-  std::vector<Part> kept;
-  for (const Part& part : parts) {
-    if (!part.is_volatile && says(part)) kept.push_back(part);
+/// Adds the parts that are not volatile and whose `value` is not nothing, sorted by name.
+template <class Part, class Value>
+void add_parts(Sha256& sha, const std::vector<Part>& parts, Value Part::*value) {
+  std::vector<const Part*> lasting;
+  for (const Part& part : parts)
+    if (!part.is_volatile && !is_nothing(part.*value)) lasting.push_back(&part);
+  std::ranges::sort(lasting, std::less(), &Part::name);
+  for (const Part* part : lasting) {
+    add_text(sha, part->name);
+    if constexpr (std::is_same_v<Value, double>)
+      add_raw(sha, part->*value);
+    else
+      add_text(sha, part->*value);
   }
-  std::sort(kept.begin(), kept.end(), [](const Part& a, const Part& b) { return a.name < b.name; });
-  return kept;
 }
 
 }  // namespace
@@ -79,8 +83,7 @@ std::vector<Part> lasting(const std::vector<Part>& parts, Says says) {
 bool holds_nothing(const ColumnData& data) {
   return std::visit(
       [](const auto& values) {
-        return std::all_of(values.begin(), values.end(),
-                           [](const auto& value) { return is_nothing(value); });
+        return std::ranges::all_of(values, [](const auto& value) { return is_nothing(value); });
       },
       data);
 }
@@ -114,33 +117,24 @@ void keep_level(ShardContents& cell, RecordLevel level) {
   cell.record.level = level;
 }
 
-ContentDigest::ContentDigest(const CellRecord& record) {
-  Sha256& sha = sha_;
+std::string content_digest(const CellRecord& record, const CellTables& table_at) {
+  Sha256 sha;
   add_text(sha, record.key);
   add_text(sha, to_text(record.status));
   add_text(sha, record.reason);
-  for (const Figure& figure :
-       lasting(record.figures, [](const Figure& each) { return !std::isnan(each.value); })) {
-    add_text(sha, figure.name);
-    add_raw(sha, figure.value);
+  add_parts(sha, record.figures, &Figure::value);
+  add_parts(sha, record.notes, &Note::text);
+  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+    const Table& table = table_at(i);
+    if (i < kEarliestTables || table.rows() > 0) add_columns(sha, table, columns_that_count(table));
   }
-  for (const Note& note :
-       lasting(record.notes, [](const Note& each) { return !each.text.empty(); })) {
-    add_text(sha, note.name);
-    add_text(sha, note.text);
-  }
+  return sha.hex();
 }
 
-void ContentDigest::add(std::size_t position, const Table& table) {
-  if (position >= kEarliestTables && table.rows() == 0) return;
-  add_columns(sha_, table, columns_that_count(table));
-}
-
-std::string content_digest(const CellRecord& record,
-                           const std::array<const Table*, kCellTables.size()>& tables) {
-  ContentDigest digest(record);
-  for (std::size_t i = 0; i < tables.size(); ++i) digest.add(i, *tables[i]);
-  return digest.hex();
+std::string content_digest(const ShardContents& cell) {
+  return content_digest(cell.record, [&, tables = cell.tables()](std::size_t i) -> const Table& {
+    return *tables[i];
+  });
 }
 
 std::string table_digest(const Table& table) {

@@ -1,6 +1,7 @@
 #pragma once
 // What a cell leaves behind, and its digests.
 #include <array>
+#include <functional>
 #include <string>
 #include <string_view>
 
@@ -27,24 +28,13 @@ const Table& described_table(std::string_view name);
 /// before.
 void keep_level(ShardContents& cell, RecordLevel level);
 
-/// SHA-256 of a cell's outcome: key, status, reason, and everything in figures, notes and tables
-/// that is not volatile. Columns with only NaN, 0 or empty texts do not count, so a table can gain
-/// columns without changing its digest.
-std::string content_digest(const CellRecord& record,
-                           const std::array<const Table*, kCellTables.size()>& tables);
-
-/// Makes that digest of one table after another.
-class ContentDigest {
- public:
-  explicit ContentDigest(const CellRecord& record);
-  /// Adds the next table; `position` is its place in kCellTables, from 0 on.
-  void add(std::size_t position, const Table& table);
-  /// Must be the last call.
-  std::string hex() { return sha_.hex(); }
-
- private:
-  Sha256 sha_;
-};
+/// SHA-256 of the outcome in a record: key, status, reason, and everything in figures, notes and
+/// tables that is not volatile. Columns with only NaN, 0 or empty texts do not count, so a table
+/// can gain columns without changing its digest.
+std::string content_digest(const ShardContents& cell);
+/// The same of tables that are asked for one after the other, by their positions in kCellTables.
+using CellTables = std::function<const Table&(std::size_t table)>;
+std::string content_digest(const CellRecord& record, const CellTables& table_at);
 
 /// Whether all values are NaN, 0 or empty.
 bool holds_nothing(const ColumnData& data);

@@ -13,8 +13,6 @@
 namespace sweep {
 namespace {
 
-constexpr const char* kCellsDigest = "cells_sha256";
-
 std::int64_t count_status(const std::vector<CellRecord>& cells, CellStatus status) {
   return std::count_if(cells.begin(), cells.end(),
                        [status](const CellRecord& cell) { return cell.status == status; });

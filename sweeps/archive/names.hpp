@@ -27,8 +27,9 @@
 
 namespace sweep {
 
-/// The attribute `format` of an archive.
+/// The attribute `format` of an archive, and the name of that with the digest of its /cells.
 inline constexpr std::string_view kArchiveFormat = "kvsweep";
+inline constexpr const char* kCellsDigest = "cells_sha256";
 /// The major increases when a name, a meaning or a way of storing changes, the minor when something
 /// is added. Of this major, minors below the least are not read.
 inline constexpr std::int64_t kSchemaMajor = 2, kSchemaMinor = 4, kLeastMinor = 2;

@@ -55,18 +55,19 @@ void check_enumerations(const Table& table, const std::string& cell, Problems& p
 
 void check_rows(StoredCells& archive, const CellRecord& cell, Problems& problems) {
   if (!cell.has_run()) return;
-  ContentDigest digest(cell);
-  for (std::size_t i = 0; i < kCellTables.size(); ++i) {
+  Table rows;
+  const auto checked_rows = [&](std::size_t i) -> const Table& {
     const std::string name(kCellTables[i]);
-    const Table rows = cell.rows[i].rows > 0 ? archive.rows_of(cell, i) : Table{name, {}};
+    rows = {name, {}};
+    if (cell.rows[i].rows > 0) rows = archive.rows_of(cell, i);
     if (std::ranges::any_of(archive.cell_numbers(cell, i),
                             [&](std::int32_t number) { return number != cell.index; }))
       problems.push_back(name_of(cell) + ": its rows in the table " + name +
                          " carry another cell's number");
     check_enumerations(rows, name_of(cell), problems);
-    digest.add(i, rows);
-  }
-  if (digest.hex() != cell.digest)
+    return rows;
+  };
+  if (content_digest(cell, checked_rows) != cell.digest)
     problems.push_back(name_of(cell) + ": its results do not have their digest");
 }
 

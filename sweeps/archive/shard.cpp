@@ -57,7 +57,7 @@ std::string shard_bytes(std::vector<ShardContents> cells) {
   for (ShardContents& cell : cells) {
     cell.record.figures = cell.result.figures;
     cell.record.notes = cell.result.notes;
-    cell.record.digest = content_digest(cell.record, std::as_const(cell).tables());
+    cell.record.digest = content_digest(cell);
   }
   const ShardContents all = joined(cells);
   Records records;

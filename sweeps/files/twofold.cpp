@@ -4,15 +4,15 @@
 #include <vector>
 
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 
 namespace sweep {
 
 namespace {
 
-constexpr std::string_view kMark = "kvsweep spare copy, piece at ";
 constexpr std::size_t kLead = 64, kBytes = kPieceBytes - kLead, kDigits = 8, kDigestDigits = 16;
-constexpr std::size_t kAt = kMark.size(), kSize = kAt + kDigits + 1, kDigest = kSize + kDigits + 1;
+constexpr std::size_t kAt = kPieceMark.size(), kSize = kAt + kDigits + 1,
+                      kDigest = kSize + kDigits + 1;
 static_assert(kDigest + kDigestDigits + 1 == kLead);
 
 std::string hex(std::size_t number) { return formatted("%08x", static_cast<unsigned>(number)); }
@@ -31,7 +31,7 @@ std::string digest_of(std::string_view piece) {
 }
 
 bool is_whole(std::string_view piece) {
-  return piece.starts_with(kMark) && piece.substr(kDigest, kDigestDigits) == digest_of(piece);
+  return piece.starts_with(kPieceMark) && piece.substr(kDigest, kDigestDigits) == digest_of(piece);
 }
 
 std::size_t pieces_of(std::size_t bytes) { return (bytes + kBytes - 1) / kBytes; }
@@ -57,7 +57,7 @@ std::optional<std::string> mended(std::string_view one, std::string_view other) 
 std::string twofold(std::string_view bytes) {
   std::string copy;
   for (std::size_t at = 0; at < bytes.size(); at += kBytes) {
-    std::string piece = std::string(kMark) + hex(at) + ' ' + hex(bytes.size()) + ' ' +
+    std::string piece = std::string(kPieceMark) + hex(at) + ' ' + hex(bytes.size()) + ' ' +
                         std::string(kDigestDigits, '0') + '\n';
     piece += bytes.substr(at, kBytes);
     piece.resize(kPieceBytes);

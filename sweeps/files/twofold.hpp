@@ -6,9 +6,16 @@
 
 namespace sweep {
 
-/// A piece is a line that says where it begins, of how many bytes, with a digest, and 1024 bytes,
-/// zeros after the last. For example, of 5 bytes:
-///   "kvsweep spare copy, piece at 00000000 00000005 b9c1a2f3de83a1f0\n" "bytes" and 1019 zeros.
+/// A piece is a line, which begins with the mark and says where the piece begins, of how many
+/// bytes, with a digest of the rest, and 1024 bytes, zeros after the last. For example, "bytes":
+///
+///   6b 76 73 77 65 65 70 20 73 70 61 72 65 20 63 6f 70 79 2c 20   "kvsweep spare copy, "
+///   70 69 65 63 65 20 61 74 20 30 30 30 30 30 30 30 30 20         "piece at 00000000 "
+///   30 30 30 30 30 30 30 35 20 62 39 63 31 61 32 66 33 64 65      "00000005 b9c1a2f3de"
+///   38 33 61 31 66 30 0a | 62 79 74 65 73 | 00 ...                "83a1f0\n", "bytes", 1019 zeros
+///
+/// and all pieces once more.
+inline constexpr std::string_view kPieceMark = "kvsweep spare copy, piece at ";
 std::string twofold(std::string_view bytes);
 
 /// The bytes at the end of `file`. Of a piece that is damaged in both copies, where they differ the

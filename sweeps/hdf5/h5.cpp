@@ -11,7 +11,8 @@ namespace {
 
 /// A file that cannot be written because the disk is full cannot be closed either, and HDF5's
 /// cleanup at exit then crashes. So that cleanup is switched off, which must be the first HDF5
-/// call. It is done here instead, if every file was closed.
+/// call. It is done here instead, if every file was closed: behind main(), and so after
+/// MPI_Finalize(), which is right since no file is opened by way of MPI.
 class CleanUp {
  public:
   CleanUp() { H5dont_atexit(); }

@@ -11,7 +11,6 @@
 namespace sweep {
 namespace {
 
-constexpr std::string_view kMark = "kvsweep tables ", kVersion = "1\n";
 // Bytes to those that they deflate to; zlib's limit is 1032.
 constexpr std::uint64_t kMostRatio = 1100;
 
@@ -110,9 +109,9 @@ std::string_view behind_mark(std::string_view bytes) {
   for (const std::string_view mark : kEarlierMarks)
     if (bytes.starts_with(mark))
       throw OtherVersion("was written by an earlier kvsweep: end its run with that program");
-  if (!bytes.starts_with(kMark)) throw H5Error("it holds no tables");
-  const std::string_view rest = bytes.substr(kMark.size());
-  if (rest.starts_with(kVersion)) return rest.substr(kVersion.size());
+  if (!bytes.starts_with(kTablesMark)) throw H5Error("it holds no tables");
+  const std::string_view rest = bytes.substr(kTablesMark.size());
+  if (rest.starts_with(kTablesVersion)) return rest.substr(kTablesVersion.size());
   throw OtherVersion("has tables of version " +
                      std::string(rest.substr(0, std::min(kMost, rest.find('\n')))) +
                      ", and this program reads version 1; a newer kvsweep wrote it");
@@ -129,7 +128,7 @@ std::string pack_tables(std::span<const Table* const> tables) {
     for (const Column& column : table->columns) add_column(column, description, chunks);
   }
   const std::string packed = deflated(description);
-  std::string bytes = std::string(kMark) += kVersion;
+  std::string bytes = std::string(kTablesMark) += kTablesVersion;
   add_number(bytes, packed.size());
   add_number(bytes, description.size());
   return (bytes += packed) += chunks;

@@ -1,10 +1,7 @@
 #pragma once
-#include <algorithm>
-#include <array>
-#include <cstdint>
 #include <optional>
-#include <string>
-#include <string_view>
+
+#include "sweeps/tables/enum_names.hpp"
 
 namespace sweep {
 
@@ -15,22 +12,25 @@ struct Attempt {
   friend bool operator==(const Attempt&, const Attempt&) = default;
 };
 
-/// Outcome of a cell. The numbers are stored in archives and never change.
-enum class CellStatus : std::int8_t {
-  planned = 0,
-  ok = 1,
-  failed = 2,
-  timeout = 3,
-  infeasible = 4,   // cannot run as configured, e.g. the pool is smaller than one sequence
-  excluded = 5,     // excluded by the sweep file, or its policy is not built
-  quarantined = 6,  // killed its process twice
-};
+// Archives hold positions: these never change, and new enumerators come last.
 
-inline constexpr std::array<std::string_view, 7> kCellStatusNames = {
-    "planned", "ok", "failed", "timeout", "infeasible", "excluded", "quarantined"};
+/// Outcome of a cell.
+SWEEP_ENUM(CellStatus, planned, ok, failed, timeout,
+           infeasible,   // cannot run as configured, e.g. the pool is smaller than one sequence
+           excluded,     // excluded by the sweep file, or its policy is not built
+           quarantined)  // killed its process twice
 
-constexpr std::string_view to_text(CellStatus status) {
-  return kCellStatusNames[static_cast<std::size_t>(status)];
+/// How much of a cell's result is stored; each level has what the ones before it have.
+SWEEP_ENUM(RecordLevel,
+           summary,  // the row of /cells
+           jobs,     // /jobs and /turns
+           all)      // every table
+
+inline std::string_view to_text(CellStatus status) {
+  return enum_names(status)[static_cast<std::size_t>(status)];
+}
+inline std::string_view to_text(RecordLevel level) {
+  return enum_names(level)[static_cast<std::size_t>(level)];
 }
 
 /// Whether the cell was started and has no result.
@@ -39,25 +39,12 @@ constexpr bool has_failed(CellStatus status) {
          status == CellStatus::quarantined;
 }
 
-/// How much of a cell's result is stored; each level has what the ones before it have. The numbers
-/// are stored in archives and never change.
-enum class RecordLevel : std::int8_t {
-  summary = 0,  // the row of /cells
-  jobs = 1,     // /jobs and /turns
-  all = 2,      // every table
-};
-
-inline constexpr std::array<std::string_view, 3> kRecordLevelNames = {"summary", "jobs", "all"};
-
-constexpr std::string_view to_text(RecordLevel level) {
-  return kRecordLevelNames[static_cast<std::size_t>(level)];
-}
-
 /// Nothing when there is no such level.
-constexpr std::optional<RecordLevel> record_level_of(std::string_view name) {
-  const auto found = std::ranges::find(kRecordLevelNames, name);
-  if (found == kRecordLevelNames.end()) return std::nullopt;
-  return static_cast<RecordLevel>(found - kRecordLevelNames.begin());
+inline std::optional<RecordLevel> record_level_of(std::string_view name) {
+  const auto names = enum_names(RecordLevel{});
+  const auto found = std::ranges::find(names, name);
+  if (found == names.end()) return std::nullopt;
+  return static_cast<RecordLevel>(found - names.begin());
 }
 
 /// The lowest level at which a cell has rows in the table of this name.

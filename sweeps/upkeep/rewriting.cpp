@@ -20,7 +20,7 @@ ShardContents at_level(ArchiveReader& archive, int row, RecordLevel level,
   if (cell.record.status != CellStatus::ok || cell.record.level <= level) return cell;
   if (further) std::ranges::move(further(archive, row), std::back_inserter(cell.record.figures));
   keep_level(cell, level);
-  cell.record.digest = content_digest(cell.record, std::as_const(cell).tables());
+  cell.record.digest = content_digest(cell);
   return cell;
 }
 
@@ -40,7 +40,7 @@ void forget_level(CellRecord& cell) {
 std::string digest_at(ShardContents cell, RecordLevel level) {
   keep_level(cell, level);
   forget_level(cell.record);
-  return content_digest(cell.record, std::as_const(cell).tables());
+  return content_digest(cell);
 }
 
 void write_at_level(const std::string& archive, RecordLevel level, const std::string& target,
