@@ -6,7 +6,6 @@
 
 #include "workers/cell/client.hpp"
 #include "workers/cell/server_metrics.hpp"
-#include "workers/cell/server_steps.hpp"
 #include "workers/record/client_recorder.hpp"
 #include "workers/server/streams.hpp"
 

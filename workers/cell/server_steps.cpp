@@ -1,5 +1,3 @@
-#include "workers/cell/server_steps.hpp"
-
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -9,6 +7,7 @@
 #include <unordered_map>
 #include <utility>
 
+#include "workers/cell/server_cell.hpp"
 #include "workers/record/figures.hpp"
 #include "workers/record/recorder.hpp"
 

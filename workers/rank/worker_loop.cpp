@@ -124,7 +124,10 @@ class Worker {
   }
 
   void operator()(const Assign& work) {
-    if (run_) throw ProtocolError("a cell was assigned to a worker that runs one");
+    if (run_)
+      throw ProtocolError("cell " + std::to_string(work.attempt.cell) +
+                          " was assigned to a worker that runs cell " +
+                          std::to_string(run_->attempt().cell));
     if (stopping_since_) return;
     run_.emplace(run_cell_, work, clock_.now());
   }
@@ -137,8 +140,9 @@ class Worker {
     if (run_) run_->request_stop();
   }
   template <class Other>
-  void operator()(const Other&) {
-    throw ProtocolError("a worker received a message that only workers send");
+  void operator()(const Other& message) {
+    throw ProtocolError("a worker received a message of kind " + std::to_string(tag_of(message)) +
+                        ", which only workers send");
   }
 
  private:
