@@ -4,39 +4,14 @@
 #include <map>
 #include <nlohmann/json.hpp>
 #include <set>
-#include <sstream>
 
-#include "tests/cli/program.hpp"
-#include "tests/support/catch.hpp"
+#include "tests/cli/capacities.hpp"
 
 using Catch::Matchers::Contains;
-using support::Outcome;
-using support::Program;
-using support::rows_of;
+using support::csv_rows, support::kAgents, support::Outcome, support::Program, support::rows_of,
+    support::search;
 
 namespace {
-
-/// Agents on a small pool, with and without a host tier.
-const std::string kAgents = R"(schema = 1
-[sweep]
-name = "agents"
-backend = "sim"
-[axes]
-gpu = ["h100-80gb"]
-policy = ["fcfs", "cpu_offload"]
-dram_gib = [8]
-"workload.live" = [1, 12]
-"workload.seed" = [1, 2, 3]
-[engine]
-kv_tokens = 40000
-[workload]
-kind = "swe_smith_like"
-arrivals = "live"
-jobs = 16
-gap_s = 2.0
-[sim]
-cost_model = "kernels"
-)";
 
 std::string with(const std::string& replaced, const std::string& by) {
   std::string text = kAgents;
@@ -44,35 +19,6 @@ std::string with(const std::string& replaced, const std::string& by) {
 }
 
 const std::string kLoad = "\"workload.live\" = [1, 12]", kSeeds = "\"workload.seed\" = [1, 2, 3]";
-
-Outcome search(const Program& program, std::vector<std::string> more = {},
-               const std::string& archive = "a.h5") {
-  std::vector<std::string> words = {"capacity", "agents.toml", "--archive", archive};
-  if (std::ranges::find(more, "--slo") == more.end())
-    words.insert(words.end(), {"--slo", "ttft_p90=0.4,first_token_p90=10"});
-  words.insert(words.end(), more.begin(), more.end());
-  return program.run(words);
-}
-
-/// The rows of a table of CSV without quoted fields, by column.
-std::vector<std::map<std::string, std::string>> csv_rows(const std::string& text) {
-  std::vector<std::map<std::string, std::string>> rows;
-  std::vector<std::string> names;
-  std::istringstream lines(text);
-  for (std::string line; std::getline(lines, line, '\r'); lines.get()) {
-    std::vector<std::string> fields;
-    std::istringstream rest(line + ',');
-    for (std::string field; std::getline(rest, field, ',');) fields.push_back(field);
-    if (names.empty()) {
-      names = fields;
-      continue;
-    }
-    REQUIRE(fields.size() == names.size());
-    auto& row = rows.emplace_back();
-    for (std::size_t i = 0; i < names.size(); ++i) row[names[i]] = fields[i];
-  }
-  return rows;
-}
 
 /// Makes the report of a.h5. Returns the charts and tables of its page.
 std::string report_data(const Program& program) {
@@ -399,22 +345,6 @@ TEST_CASE("a row whose cells fail ends with exit code 3") {
   CHECK_THAT(found.out, Contains("failed"));
 }
 
-TEST_CASE("a capacity is confirmed on another backend alone, which is known before the search") {
-  const Program program;
-  program.write("agents.toml", kAgents);
-  std::map<std::string, std::string> complaints = {{"sim", "--confirm must be "},
-                                                   {"gpu", "--confirm must be "},
-                                                   {"server", "the key \"server."}};
-  const std::string built = program.run({"--version"}).out;
-  if (built.find("CUDA none") != built.npos) complaints["cuda"] = "built without CUDA";
-  for (const auto& [backend, complaint] : complaints) {
-    const Outcome found = search(program, {"--confirm", backend});
-    CHECK(found.exit_code == 2);
-    CHECK_THAT(found.err, Contains(complaint));
-    CHECK_FALSE((program.exists("a.h5") || program.exists("a.capacity.toml")));
-  }
-}
-
 TEST_CASE("a launcher that is not there is wrong input") {
   const Program program;
   program.write("agents.toml", kAgents);
@@ -445,40 +375,4 @@ TEST_CASE("what a run says of the sweep names the user's lines") {
   const Outcome found = search(program, {"--most", "2"});
   CHECK(found.exit_code == 0);
   CHECK_THAT(found.err, Contains("agents.toml:21:1: ") && !Contains("a.capacity.toml:"));
-}
-
-TEST_CASE("another backend confirms a capacity beside the modelled one") {
-  const Program program;
-  std::string text = kAgents;
-  text.replace(text.find("gpu = ["), 19, "gpu = [\"h100-80gb\"]\nmodel = [\"tiny-llama-3\"]");
-  text.replace(text.find("\"fcfs\", \"cpu_offload\""), 21, "\"fcfs\"");
-  text.replace(text.find("dram_gib = [8]\n"), 15, "");
-  program.write("agents.toml", text + R"([weights]
-seed = 1
-)");
-  const auto confirm = [&](std::vector<std::string> more) {
-    more.insert(more.end(),
-                {"--confirm", "cpu", "--most", "2", "--set", "workload.max_context=4096", "--set",
-                 "workload.jobs=3", "--set", "workload.gap_s=0.01"});
-    return search(program, more);
-  };
-  const Outcome small = confirm({"--budget", "8"});
-  CHECK(small.exit_code == 75);
-  CHECK_THAT(small.err, Contains("the budget of 8 cells leaves the answers unconfirmed: with them "
-                                 "the search needs 9; the same command with a larger --budget"));
-  CHECK_THAT(small.out, Contains("at least 2; raise --most"));
-  CHECK_FALSE(program.exists("a.confirm.h5"));
-  const Outcome found = confirm({"--budget", "9"});
-  INFO(found.err << found.out);
-  CHECK(found.exit_code == 0);
-  CHECK_FALSE(program.exists("a.confirm.h5.asked"));
-  CHECK_THAT(program.run({"status", "a.confirm.h5"}).out, Contains("3/3 done, 0 running, 0 left"));
-  CHECK_THAT(found.out, Contains("MODELLED") && Contains("MEASURED"));
-  const auto csv = csv_rows(confirm({"--format", "csv"}).out);
-  REQUIRE(csv.size() == 2);  // a row for each limit
-  CHECK(csv[0].at("metric") == "ttft_p90");
-  CHECK(csv[0].at("limit") == "0.4");
-  CHECK(csv[0].at("load_agents") == "2");
-  CHECK(csv[0].at("confirmed_on") == "MEASURED (cpu)");
-  CHECK(std::stod(csv[0].at("searched")) < std::stod(csv[0].at("confirmed")));
 }

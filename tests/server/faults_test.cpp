@@ -2,6 +2,7 @@
 #include <sys/stat.h>
 
 #include <cstdlib>
+#include <fstream>
 #include <optional>
 #include <stop_token>
 #include <thread>
@@ -138,10 +139,13 @@ TEST_CASE("a server that dies while it warms up is told by its end, not by the b
 
 TEST_CASE("a stop is obeyed while a server does not answer its first prompts") {
   ServerWorld world;
-  const server::ServerConfig config = world.scripted("vllm", "--fault hang --after -4").config();
+  const std::string hangs = world.file("hangs");
+  REQUIRE(::mkfifo(hangs.c_str(), 0600) == 0);
+  const server::ServerConfig config =
+      world.scripted("vllm", "--fault hang --after -4 --tell-hang " + hangs).config();
   std::stop_source stop;
   std::jthread later([&] {
-    while (world.starts() == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+    std::ifstream waits(hangs);  // opens once a prompt hangs
     stop.request_stop();
   });
   CHECK_THROWS_AS(server::Session(config, {world.log(), "", stop.get_token()}),

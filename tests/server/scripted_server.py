@@ -19,6 +19,7 @@ ap.add_argument("--version", default="0.30.0")
 ap.add_argument("--version-file")                 # the version stands there
 ap.add_argument("--model", default="m")
 ap.add_argument("--yield-port")                   # FIFO, while it is there: tell it the port, and never listen
+ap.add_argument("--tell-hang")                    # FIFO: opened by a request that hangs
 ap.add_argument("--logits-processors", default="")
 ap.add_argument("--scheduling-policy", default="fcfs")
 ap.add_argument("--scheduler-cls", default="")     # a class that writes steps to the file KVSWEEP_STEPS
@@ -196,6 +197,8 @@ sglang:cached_tokens_total{{cache_source="device",model_name="m"}} {hits}
             print("CUDA error: out of memory", flush=True)
             os._exit(9)
         if faulty("hang"):
+            if a.tell_hang:
+                open(a.tell_hang, "w").close()
             return time.sleep(1000)
         if faulty("json"):
             return self.answer(200, {"error": {"message": "model is not loaded"}})

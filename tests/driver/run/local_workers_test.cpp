@@ -50,29 +50,6 @@ class Gate {
   int missing_;
 };
 
-/// Runs cells of which the first kills its process while the second runs in another one.
-class KilledBesideAnother {
- public:
-  KilledBesideAnother() { REQUIRE(::pipe2(ends_, O_CLOEXEC) == 0); }
-  ~KilledBesideAnother() {
-    for (const int end : ends_) ::close(end);
-  }
-  KilledBesideAnother(const KilledBesideAnother&) = delete;
-  KilledBesideAnother& operator=(const KilledBesideAnother&) = delete;
-
-  std::string run(const std::string& config, const CellContext& context) const {
-    if (context.attempt.number > 1) return config;
-    pid_t killed = ::getpid();
-    if (config == "0" && ::write(ends_[1], &killed, sizeof killed) > 0) ::raise(SIGKILL);
-    if (config == "1" && ::read(ends_[0], &killed, sizeof killed) > 0)
-      while (::kill(killed, 0) == 0) ::usleep(1'000);  // until the driver has seen it end
-    return config;
-  }
-
- private:
-  int ends_[2];
-};
-
 /// Remembers what it was told.
 struct Notes : FarmSink {
   Gate* gate = nullptr;
@@ -102,6 +79,26 @@ struct Notes : FarmSink {
   }
   void on_ended(const CellEnded& ended) override {
     verdicts[ended.attempt.cell] = std::string(sweep::to_text(ended.kind)) + ": " + ended.reason;
+  }
+};
+
+/// Runs cells of which the first kills its process while the second runs in another one.
+struct KilledBesideAnother : Notes {
+  std::pair<sweep::Descriptor, sweep::Descriptor> second_runs = sweep::make_pipe(),
+                                                  first_ended = sweep::make_pipe();
+
+  std::string run(const std::string& config, const CellContext& context) const {
+    if (context.attempt.number > 1) return config;
+    if (config == "0" && !second_runs.first.read(1).empty()) ::raise(SIGKILL);
+    if (config == "1") {
+      second_runs.second.write(".");
+      first_ended.first.read(1);
+    }
+    return config;
+  }
+  void on_attempt_ended(const AttemptEnded& ended) override {
+    Notes::on_attempt_ended(ended);
+    if (ended.attempt.cell == 0) first_ended.second.write(".");
   }
 };
 
@@ -175,19 +172,18 @@ TEST_CASE(
 }
 
 TEST_CASE("a process that others kill while another cell runs counts against no cell") {
-  struct WithSuccessor : Notes {
+  struct WithSuccessor : KilledBesideAnother {
     Gate hellos{3};
     void on_worker(int number, const worker::Hello& hello) override {
       Notes::on_worker(number, hello);
       hellos.count();
     }
   } notes;
-  const KilledBesideAnother cells;
   const FarmResult result = run_with(
       2, 20, notes,
       [&](const std::string& config, const CellContext& context) {
         if (config != "0" && config != "1") notes.hellos.pass();
-        return cells.run(config, context);
+        return notes.run(config, context);
       },
       [&] { notes.hellos.leave_to_driver(); });
   CHECK(result.done == 20);
@@ -197,18 +193,17 @@ TEST_CASE("a process that others kill while another cell runs counts against no 
 
 TEST_CASE("what else ran is judged when a process dies, not when its successor is ready") {
   constexpr int kOthers = 19;
-  struct Results : Notes {
+  struct Results : KilledBesideAnother {
     Gate others{kOthers};
     void on_done(sweep::Attempt attempt, const worker::Hello& by, std::string&& result) override {
       Notes::on_done(attempt, by, std::move(result));
       if (results.size() <= kOthers) others.count();
     }
   } notes;
-  const KilledBesideAnother cells;
   const FarmResult result = run_with(
       2, kOthers + 1, notes,
       [&](const std::string& config, const CellContext& context) {
-        return cells.run(config, context);
+        return notes.run(config, context);
       },
       [&] {
         notes.others.leave_to_driver();
@@ -221,18 +216,21 @@ TEST_CASE("what else ran is judged when a process dies, not when its successor i
 
 TEST_CASE("processes that have said goodbye end in their own time, before the run does") {
   auto [from, to] = sweep::make_pipe();
+  auto run = sweep::make_pipe();  // whose end for writing is closed when the run is over
   {
     LocalWorkers processes(2, [&](worker::Channel& channel) {
+      run.second.close();
       engine::WallClock clock;
       worker::run_worker(channel, clock, this_process(),
                          [](const std::string& config, const CellContext&) { return config; });
-      ::usleep(100'000);  // as long as a server may take to end
+      run.first.read();  // as a server may take time to end
       to.write("ended;");
       return 0;
     });
     Notes notes;
     FarmOptions options{.rules = {.backend = "sim"}, .workers = processes.numbers()};
     run_farm(processes, engine::WallClock(), {}, notes, options);
+    run.second.close();
   }
   to.close();
   CHECK(from.read() == "ended;ended;");
