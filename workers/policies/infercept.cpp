@@ -5,7 +5,6 @@
 #include "workers/policies/config.hpp"
 #include "workers/policies/estimators/tool_calls.hpp"
 #include "workers/policies/running_context.hpp"
-#include "workers/policies/waste.hpp"
 
 namespace policies {
 namespace {
@@ -19,9 +18,7 @@ class Infercept final : public engine::RetentionPolicy {
  public:
   explicit Infercept(const PolicyConfig& config)
       : rules_(config.pins),
-        chunk_tok_(config.max_num_batched_tokens),
-        reload_(config.reload.known_for("policy.retention \"infercept\"")),
-        swap_s_per_tok_(config.swap_s_per_tok),
+        running_(config, "policy.retention \"infercept\""),
         calls_(make_estimator(config.estimator)) {}
 
   engine::PinRules pin_rules() const override { return rules_; }
@@ -34,11 +31,7 @@ class Infercept final : public engine::RetentionPolicy {
   GapDecision on_turn_finish(const Request& request, Nanos now) override {
     if (request.spec.last_turn) return {.reason = KvReason::last_turn};
     const auto forecast = calls_.start(request, now);
-    const Interception turn{.context_tok = static_cast<double>(request.num_tokens()),
-                            .other_tok = running_.tokens_beside(request),
-                            .chunk_tok = chunk_tok_,
-                            .reload = reload_,
-                            .swap_s_per_tok = swap_s_per_tok_};
+    const Interception turn = running_.interception(request);
     const double gap_s = forecast ? engine::to_seconds(forecast->expected()) : 0;
     const GapAction action = least_waste(turn, gap_s);
     if (action != GapAction::preserve)
@@ -48,11 +41,8 @@ class Infercept final : public engine::RetentionPolicy {
 
  private:
   engine::PinRules rules_;
-  int chunk_tok_;
-  ReloadCost reload_;
-  double swap_s_per_tok_;
-  ToolCalls calls_;
   RunningContext running_;
+  ToolCalls calls_;
 };
 
 }  // namespace

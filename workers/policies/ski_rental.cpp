@@ -3,7 +3,6 @@
 // forecast.
 #include "workers/policies/running_context.hpp"
 #include "workers/policies/ttl_rule.hpp"
-#include "workers/policies/waste.hpp"
 
 namespace policies {
 namespace {
@@ -14,22 +13,16 @@ using engine::Request;
 class SkiRental final : public TtlRule {
  public:
   explicit SkiRental(const PolicyConfig& config)
-      : chunk_tok_(config.max_num_batched_tokens),
-        reload_(config.reload.known_for("policy.ttl_rule \"ski_rental\"")) {}
+      : running_(config, "policy.ttl_rule \"ski_rental\"") {}
 
   void on_arrival(const Request& request) override { running_.on_arrival(request); }
 
   Hold decide(const Request& request, Nanos, const std::optional<GapForecast>&) override {
-    const Interception turn{.context_tok = static_cast<double>(request.num_tokens()),
-                            .other_tok = running_.tokens_beside(request),
-                            .chunk_tok = chunk_tok_,
-                            .reload = reload_};
-    return {engine::from_seconds(break_even_s(turn)), engine::KvReason::rent};
+    const double hold_s = break_even_s(running_.interception(request));
+    return {engine::from_seconds(hold_s), engine::KvReason::rent};
   }
 
  private:
-  int chunk_tok_;
-  ReloadCost reload_;
   RunningContext running_;
 };
 

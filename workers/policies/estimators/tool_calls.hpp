@@ -1,11 +1,24 @@
 #pragma once
+#include <cstdint>
 #include <memory>
+#include <tuple>
 
 #include "workers/engine/base/request.hpp"
 #include "workers/policies/estimators/by_id.hpp"
 #include "workers/policies/estimators/gap_estimator.hpp"
 
 namespace policies {
+
+/// When a job uses its KV next, among others: the greatest is used last.
+struct NextUseOfJob {
+  bool away;              // its tool runs
+  engine::Nanos returns;  // away: when its next turn is expected
+  std::uint32_t place;    // otherwise, among the turns that wait
+  std::uint32_t job;
+  bool operator<(const NextUseOfJob& other) const {
+    return std::tie(away, returns, place) < std::tie(other.away, other.returns, other.place);
+  }
+};
 
 /// The running tool of each job, and the estimator that learns when it returns.
 class ToolCalls {

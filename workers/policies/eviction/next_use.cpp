@@ -9,7 +9,6 @@
 #include <deque>
 #include <functional>
 #include <limits>
-#include <tuple>
 
 #include "workers/engine/cache/block_watch.hpp"
 #include "workers/engine/step/queue_order.hpp"
@@ -51,16 +50,7 @@ class NextUse final : public engine::EvictionOrder {
     bool away = false;        // its tool runs; otherwise a turn waits
     std::uint32_t place = 0;  // of that turn in the order of service
   };
-  /// A job in the order of eviction; the greatest goes first.
-  struct Victim {
-    bool away;
-    Nanos returns;  // away: when its next turn is expected
-    std::uint32_t place;
-    std::uint32_t job;
-    bool operator<(const Victim& other) const {
-      return std::tie(away, returns, place) < std::tie(other.away, other.returns, other.place);
-    }
-  };
+  using Victim = NextUseOfJob;
   Job& job_of(JobId id);
   void watch(Job& job, const Request& request, bool away);
   void unwatch(Job& job);

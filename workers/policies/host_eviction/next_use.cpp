@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <limits>
 #include <set>
-#include <tuple>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -125,16 +124,6 @@ class NextUse final : public engine::HostEviction {
     bool last = false;
     std::size_t use = 0;  // among all jobs: 0 is used first
   };
-  /// A job in the order of use.
-  struct Place {
-    bool away;
-    Nanos returns;  // away: when its next turn is expected
-    std::uint32_t place;
-    std::uint32_t job;
-    bool operator<(const Place& other) const {
-      return std::tie(away, returns, place) < std::tie(other.away, other.returns, other.place);
-    }
-  };
 
   Job& job_of(JobId id) {
     if (index(id) >= jobs_.size()) jobs_.resize(index(id) + 1);
@@ -233,7 +222,8 @@ class NextUse final : public engine::HostEviction {
   std::set<std::uint32_t> live_;                              // jobs with a context
   std::set<std::pair<std::uint64_t, std::uint32_t>> unused_;  // within reach, used by no job
   std::uint64_t given_up_ = 0;
-  std::vector<Place> ranking_;  // jobs that may have something to evict, that used last at the end
+  std::vector<NextUseOfJob>
+      ranking_;  // jobs that may have something to evict, that used last at the end
   bool ranked_ = false;
   Nanos now_{0};
 };
