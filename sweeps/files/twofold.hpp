@@ -11,8 +11,8 @@ namespace sweep {
 ///
 ///   6b 76 73 77 65 65 70 20 73 70 61 72 65 20 63 6f 70 79 2c 20   "kvsweep spare copy, "
 ///   70 69 65 63 65 20 61 74 20 30 30 30 30 30 30 30 30 20         "piece at 00000000 "
-///   30 30 30 30 30 30 30 35 20 62 39 63 31 61 32 66 33 64 65      "00000005 b9c1a2f3de"
-///   38 33 61 31 66 30 0a | 62 79 74 65 73 | 00 ...                "83a1f0\n", "bytes", 1019 zeros
+///   30 30 30 30 30 30 30 35 20 39 34 64 64 34 34 36 35 62 32      "00000005 94dd4465b2"
+///   34 63 64 39 31 32 0a | 62 79 74 65 73 | 00 ...                "4cd912\n", "bytes", 1019 zeros
 ///
 /// and all pieces once more.
 inline constexpr std::string_view kPieceMark = "kvsweep spare copy, piece at ";

@@ -17,6 +17,13 @@ std::string some_bytes(std::size_t size) {
 
 }  // namespace
 
+TEST_CASE("the worked example of a piece is what is made of its bytes") {
+  const std::string piece =
+      "kvsweep spare copy, piece at 00000000 00000005 94dd4465b24cd912\nbytes" +
+      std::string(1019, '\0');
+  CHECK(twofold("bytes") == piece + piece);
+}
+
 TEST_CASE("bytes come back from the end of a file, whatever is ahead of them", "[files]") {
   for (const std::size_t size : {1u, 1023u, 1024u, 1025u, 5000u}) {
     const std::string bytes = some_bytes(size), file = "ahead of it" + twofold(bytes);
