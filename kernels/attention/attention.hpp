@@ -133,8 +133,8 @@ struct DecodeAttention {
   const std::int32_t* context = nullptr;      // [S], its own token included
   const void* qkv = nullptr;  // [T][qkv_width] of type: from append_kv(), or with `rotations` the
                               // projection itself
-  // Of compute_rotations(), [T][head_dim / 2][2], for query tokens at position context - 1. With
-  // them the kernel adds biases, normalizes and rotates queries and keys, and stores the query
+  // Output of compute_rotations(), [T][head_dim / 2][2], for query tokens at position context - 1.
+  // With them the kernel adds biases, normalizes and rotates queries and keys, and stores the query
   // tokens' keys and values in `kv`, as append_kv() does without a log. None: append_kv() has done
   // so, and `bias` and both norms are none, too.
   const float* rotations = nullptr;

@@ -45,7 +45,7 @@ struct CellRun {
   double wall_s = kNotObserved;
 };
 
-/// What became of a cell, and where its rows are.
+/// The outcome of a cell, and where its rows are.
 struct CellOutcome {
   CellStatus status = CellStatus::planned;
   std::string reason;

@@ -1,5 +1,5 @@
 #pragma once
-// What a cell leaves behind, and its digests.
+// The contents of a stored cell, and their digests.
 #include <array>
 #include <functional>
 #include <string>
@@ -32,7 +32,7 @@ void keep_level(ShardContents& cell, RecordLevel level);
 /// tables that is not volatile. Columns with only NaN, 0 or empty texts do not count, so a table
 /// can gain columns without changing its digest.
 std::string content_digest(const ShardContents& cell);
-/// The same of tables that are asked for one after the other, by their positions in kCellTables.
+/// Gives tables one after the other, by their positions in kCellTables.
 using CellTables = std::function<const Table&(std::size_t table)>;
 std::string content_digest(const CellRecord& record, const CellTables& table_at);
 

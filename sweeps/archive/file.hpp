@@ -28,7 +28,7 @@ StoredCells open_archive_file(const std::string& path, int threads = 1);
 /// Also throws ArchiveDamaged unless the file has its spare copy, whole.
 StoredCells open_whole_archive(const std::string& path, int threads = 1);
 
-/// What contradicts itself or cannot be read in an archive, a sentence each: the spare copy, keys,
+/// Contradictions and unreadable parts of an archive, a sentence each: the spare copy, keys,
 /// ranges, and each cell's rows, which must have its digest.
 std::vector<std::string> problems_of(StoredCells& archive);
 

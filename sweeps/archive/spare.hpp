@@ -21,7 +21,7 @@ struct SpareLayout {
 /// Adds the copy to a closed file with these tables. Throws FileError.
 void append_spare(const std::string& path, const ArchiveIndex& index, const SpareLayout& layout);
 
-/// What is wrong with the spare copy of a file; empty if it is whole. Archives of schema 1 have
+/// The problem of the spare copy of a file; empty if it is whole. Archives of schema 1 have
 /// none.
 std::string spare_problem(const std::string& path);
 

@@ -1,5 +1,5 @@
 #pragma once
-// What is read of archives and shards.
+// Cells as archives and shards store them.
 #include <functional>
 #include <optional>
 #include <string>

@@ -39,7 +39,7 @@ class Marks {
   /// Appends "name=value" to the mark of a running cell.
   void add(const std::string& key, const std::string& name, const std::string& value);
   void remove(const std::string& key);
-  /// What earlier runs left of cells of which `is_open` tells that they are still to run. Removes
+  /// Marks of earlier runs for cells that are still to run, as `is_open` says. Removes
   /// the other marks, and gives each cell of a shared one a mark of its own.
   std::vector<RunMark> take_over(const std::function<bool(const std::string&)>& is_open);
 

@@ -58,7 +58,7 @@ enum class Scope {
   some_cells_or_named
 };
 
-/// What a sweep file cannot say of its keys. By default all have an effect in all cells.
+/// Rules about keys that no sweep file states. By default all have an effect in all cells.
 struct KeyRules {
   std::function<Scope(std::string_view key)> scope = [](std::string_view) {
     return Scope::all_cells;

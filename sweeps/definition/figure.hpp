@@ -26,7 +26,7 @@ struct PublishedPoint {
   double y;
 };
 
-/// What a figure of a study shows, and from which cells: a table [figure.NAME] of a sweep file or
+/// A figure of a study and its cells: a table [figure.NAME] of a sweep file or
 /// of a file in sweeps/published. docs/extending.md explains the keys.
 struct ChartSpec {
   enum class Over {

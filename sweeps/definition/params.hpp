@@ -16,7 +16,7 @@ namespace sweep {
 
 /// A scalar that a sweep file can hold.
 using Value = std::variant<bool, std::int64_t, double, std::string>;
-/// What a cell has on each axis.
+/// A cell's value on each axis.
 using AxisValues = std::vector<std::pair<std::string, Value>>;
 
 /// The name of a file. Copies share it: every value of a sweep has one, in every cell.
@@ -47,7 +47,7 @@ struct Param {
 /// Flat view of a TOML document: nested tables become dotted keys ("engine.block_size").
 using ParamMap = std::map<std::string, Param>;
 
-/// What the user wrote is wrong. what() is one complete message: file:line:column, found, allowed,
+/// An error in the user's text. what() is one complete message: file:line:column, found, allowed,
 /// did-you-mean.
 struct SpecError : std::runtime_error {
   using std::runtime_error::runtime_error;
@@ -62,7 +62,7 @@ const Value* value_on(const AxisValues& axes, std::string_view axis);
 /// Whether both are the same value; 1 and 1.0 are.
 bool same_value(const Value& a, const Value& b);
 /// The candidate nearest to `word`, or empty when nothing is near; of equally near ones the first.
-/// What differs in a number is not near: it is another thing.
+/// Names that differ in a number are not near.
 std::string did_you_mean(std::string_view word, const std::vector<std::string>& candidates);
 /// " (did you mean "x"?)", of equally near ones up to four, or nothing.
 std::string suggestion(std::string_view word, const std::vector<std::string>& candidates);
@@ -125,7 +125,7 @@ class ParamReader {
                      const std::vector<std::string>& allowed) {
     return take(as_choice, key, fallback, allowed);
   }
-  // The same of a key that must be present: they throw SpecError naming the document and the key.
+  // Readers of keys that must be present: they throw SpecError naming the document and the key.
   bool boolean(const std::string& key) { return given(as_boolean, key); }
   std::int64_t integer(const std::string& key, std::int64_t min, std::int64_t max) {
     return given(as_integer, key, min, max);

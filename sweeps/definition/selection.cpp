@@ -124,7 +124,7 @@ std::vector<Value> values_of(const std::vector<Cell>& cells, const std::string& 
                      "; cells differ in " + joined(axes));
 }
 
-/// What a value of a filter means: the value itself, or else what has it as a label.
+/// Interprets a value of a filter: the value itself, or else the cells labelled so.
 Alternative meant_by(const std::vector<Cell>& cells, const std::string& key, const Param& given,
                      const LabelReader& read_label) {
   const auto& [value, where] = given;

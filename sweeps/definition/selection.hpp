@@ -10,10 +10,10 @@ namespace sweep {
 
 /// Values of keys that must all hold.
 using Alternative = std::vector<std::pair<std::string, Value>>;
-/// What cells have whose value under a key is printed as this text; empty: it is no such text.
+/// Finds the values under a key that are printed as this text; empty: there are none.
 using LabelReader = std::function<Alternative(const std::string& key, const std::string& text)>;
 
-/// For each key of a filter what it may be.
+/// For each key of a filter the values that it allows.
 using Filter = std::vector<std::vector<Alternative>>;
 
 /// The cells that --only and --skip leave. Each filter is "key=value[,value][,key=value]": values

@@ -80,7 +80,7 @@ class SpecParser {
             name + " must be a table, written as [" + name + "], found " + describe(node));
   }
 
-  /// What is in the table [name]; nothing without the table.
+  /// The leaves of the table [name]; none without the table.
   std::vector<Leaf> leaves(const std::string& name, const std::string& prefix) const {
     const toml::node* node = root_.get(name);
     if (node == nullptr) return {};
@@ -172,7 +172,7 @@ class SpecParser {
     return found;
   }
 
-  /// What a block says about axes, and what it says about anything else.
+  /// Splits a block into its axes and its other keys.
   Point point(const toml::table& block) const {
     Point point{location_of(block, spec_.path), {}, {}};
     for (const Leaf& leaf : leaves_of(block, spec_.path)) {

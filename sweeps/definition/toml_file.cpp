@@ -120,7 +120,7 @@ Written value_at(std::string_view document, toml::source_position at) {
   return {std::string(line.substr(begin, end - begin)), at};
 }
 
-/// What is wrong with a value that begins as no TOML value does, or as another one; empty: it is
+/// The problem of a value that begins as no TOML value does, or as another one; empty: it is
 /// something else.
 std::string unquoted(const std::string& text) {
   if (text.empty() || text.front() == '"' || text.front() == '\'') return "";

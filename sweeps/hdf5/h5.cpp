@@ -56,7 +56,7 @@ int quoted_errno(const std::string& reason) {
   return at == std::string::npos ? 0 : std::atoi(reason.c_str() + at + kErrno.size());
 }
 
-/// What HDF5 and its filters say of memory that they did not get.
+/// Whether HDF5 or one of its filters did not get memory.
 bool is_out_of_memory(const std::string& reason) {
   return reason.find("memory allocation failed") != std::string::npos ||
          reason.find("inflateInit() failed") != std::string::npos;

@@ -27,7 +27,7 @@ StoredColumn stored_column(hid_t table, const std::string& name);
 
 /// Writes a table as the group `table.name` of such datasets.
 void write_table(hid_t parent, const Table& table);
-/// What makes a group of columns a table: its attribute `columns` keeps their order, and they have
+/// Makes a group of columns a table: its attribute `columns` keeps their order, and they have
 /// a common netCDF-4 dimension, a dataset `row` without data, which the attribute DIMENSION_LIST of
 /// each column refers to.
 void finish_table(hid_t group, hsize_t rows, const std::vector<std::string>& columns);

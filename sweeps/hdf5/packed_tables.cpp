@@ -102,7 +102,7 @@ StoredColumn described_column(Fields& description, Fields& chunks,
   return stored;
 }
 
-/// What is behind the mark and its version.
+/// The bytes behind the mark and its version.
 std::string_view behind_mark(std::string_view bytes) {
   constexpr std::size_t kMost = 20;
   constexpr std::string_view kEarlierMarks[] = {"\x89HDF", "kvsweep tables\n"};

@@ -67,7 +67,7 @@ class ExecTexts {
 /// The environment of this process with these values, "NAME=VALUE", in place of its own.
 std::vector<std::string> environment_with(const std::vector<std::string>& values);
 
-/// What the system says of a process.
+/// A process as the system describes it.
 struct ProcessFacts {
   char state = 0;  // 'Z': a zombie, 'X': dead
   pid_t parent = 0;

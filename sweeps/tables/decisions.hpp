@@ -3,7 +3,7 @@
 
 namespace sweep {
 
-// What an engine decides, under the names of archives. Archives hold positions: new enumerators
+// Decisions of an engine, under the names of archives. Archives hold positions: new enumerators
 // come last.
 
 /// Why a step stopped admitting requests.

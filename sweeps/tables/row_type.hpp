@@ -1,5 +1,5 @@
 #pragma once
-// What SWEEP_ROW() makes of a list of columns.
+// The code that SWEEP_ROW() generates from a list of columns.
 #include <span>
 #include <string>
 #include <string_view>

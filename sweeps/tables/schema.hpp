@@ -20,10 +20,10 @@ inline constexpr double kNotObserved = std::numeric_limits<double>::quiet_NaN();
 
 inline constexpr bool kVolatile = true;
 
-/// What the forward pass of a step computed.
+/// The kinds of a step's forward pass.
 SWEEP_ENUM(ForwardKind, none, prefill, decode, mixed)
 
-/// What a preempted request lost: recompute: all KV; swap: none; partial: what did not fit into
+/// The KV that a preempted request lost: recompute: all; swap: none; partial: what did not fit into
 /// host memory.
 SWEEP_ENUM(EvictionMode, recompute, swap, partial)
 

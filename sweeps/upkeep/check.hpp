@@ -12,7 +12,7 @@ namespace sweep {
 /// stored number is as its cell recorded it. Throws FileError when there is no such file.
 std::vector<std::string> check_archive(const std::string& path);
 
-/// What is compared of two archives: all results; or what does not depend on time, which is cells
+/// The comparison of two archives: all results; or what does not depend on time, which is cells
 /// with status and notes, and what each job and turn asked and was answered, row by row of the same
 /// turn.
 enum class Compared : std::uint8_t { results, but_times };

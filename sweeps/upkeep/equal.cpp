@@ -120,7 +120,7 @@ Table bare_table(Records& cells, Compared what) {
   return to_cells_table(cells);
 }
 
-/// What differs in /cells, apart from levels.
+/// The first difference of /cells, apart from levels.
 std::string difference_of_cells(const std::string& where, Records a, Records b, Compared what) {
   for (std::size_t i = 0; i < a.size(); ++i) {
     if (told_alike(a[i], b[i])) continue;

@@ -119,7 +119,7 @@ class Sources {
                       ": no copy of it is whole" + damage_of(of_cell));
     return std::nullopt;
   }
-  /// What best() found, for the first source with an outcome as good, and what it did not.
+  /// The outcomes of best(), by the first source with one as good, and the cells that are lost.
   Salvage result() const {
     Salvage salvage{0, {}, lost_};
     for (const auto& [source, results] : saved_) {

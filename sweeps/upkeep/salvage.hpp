@@ -4,7 +4,7 @@
 
 namespace sweep {
 
-/// What salvage_archive() saved of a damaged archive.
+/// Results that salvage_archive() saved of a damaged archive.
 struct Salvage {
   int saved = 0;                     // results in the new archive
   std::vector<std::string> sources;  // "a.h5: 70 results", one for each source with results

@@ -136,7 +136,7 @@ void bind_pool(ParamBinder& in, Profiles& profiles) {
   config.engine.kv.num_blocks = static_cast<int>(blocks) + 1;  // and the null block
 }
 
-/// What the jobs depend on, and whether they are accepted; arrivals apart.
+/// The settings that determine the jobs, and whether they are accepted; arrivals apart.
 std::string content_key(const std::map<std::string, sweep::Value>& identity) {
   std::map<std::string, sweep::Value> content;
   for (const auto& [key, value] : identity) {
@@ -247,7 +247,7 @@ void check_together(const ParamBinder& in, const ExperimentConfig& config) {
     if (each.holds) in.fail(each.key, each.problem);
 }
 
-/// What asynchronous scheduling does not go together with, and why; empty: nothing.
+/// Why asynchronous scheduling is not possible with these settings; empty: it is.
 std::string not_built_async(const ExperimentConfig& config) {
   if (config.backend == "cuda" && config.access_log)
     return "record.access_log on backend cuda, whose log follows one step at a time";

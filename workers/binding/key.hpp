@@ -24,7 +24,7 @@ std::string in_words(const Condition& condition);
 /// the value, without its key.
 using Store = std::function<void(ExperimentConfig& config, const sweep::Value& value)>;
 
-// What a key holds.
+// Types of a key's value.
 struct Flag {};
 struct Whole {
   std::int64_t min, max;
@@ -51,7 +51,7 @@ using KeyType = std::variant<Flag, Whole, Real, AnyText, OneOf, ProfileIn, FileP
 inline constexpr std::int64_t kMostOf32Bits = std::numeric_limits<std::int32_t>::max();
 inline constexpr std::int64_t kMostOf64Bits = std::numeric_limits<std::int64_t>::max();
 
-/// What holds where a key is not given.
+/// The value of a key that is not given.
 struct Default {
   enum class Kind {
     required,  // it must be given wherever it counts
@@ -96,7 +96,7 @@ struct Key {
   bool is_path() const;
   /// The value given, if the key allows it. Throws sweep::SpecError.
   sweep::Value checked(const sweep::Param& given) const;
-  /// What enters the identity, where the row counts.
+  /// Whether the value enters the identity, where the row counts.
   bool identifies(const sweep::Value& value) const;
 };
 

@@ -8,7 +8,7 @@ namespace worker {
 
 /// The type of KV.
 void bind_kv_dtype(ParamBinder& in, model::ModelShape& shape);
-/// What a backend with a real model executes; on sim the keys make no difference.
+/// The keys of a real model; on sim they make no difference.
 void bind_transformer(ParamBinder& in, const model::ModelConfig& model, Profiles& profiles);
 /// The scheduler, the limits of a step, and policy.layout.
 void bind_scheduler(ParamBinder& in);

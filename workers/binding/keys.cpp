@@ -33,7 +33,7 @@ void check_type(const Key& key, const std::optional<sweep::Value>& value) {
     throw std::logic_error(key.name + " has a default of another type: " + sweep::to_text(*value));
 }
 
-// Those of [tune] and [capacity] enter no cell; sweeps/definition reads them all.
+// Keys of [tune] and [capacity] enter no cell; sweeps/definition reads them all.
 const std::vector<Key> kSweepRows = {
     {"sweep.name", AnyText{}, required(), kAlways,
      "Name of the sweep and, unless --archive says otherwise, of its archive: letters, digits, "

@@ -24,7 +24,7 @@ struct NameHash {
 /// stands the backend, at which conditions look as at a key.
 class KeyTable {
  public:
-  /// Of a name or the backend; null where it has no value.
+  /// Returns the value of a name or the backend; null where there is none.
   using ValueOf = std::function<const sweep::Value*(std::size_t number)>;
   static constexpr std::size_t kUnknown = std::numeric_limits<std::size_t>::max();
 

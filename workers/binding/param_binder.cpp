@@ -13,7 +13,7 @@ bool must_count(const std::string& key) {
   return key == "jps" || key.starts_with("workload.") || key.starts_with("policy.plugin");
 }
 
-/// What a key of the type is where it is neither given nor has a default.
+/// The value of a key which is not given and has no default.
 const sweep::Value& nothing(const KeyType& type) {
   static const sweep::Value kFlag = false, kWhole = std::int64_t{0}, kReal = 0.0,
                             kText = std::string();
@@ -188,7 +188,7 @@ std::string ParamBinder::file_or_folder(const std::string& key) {
   return path;
 }
 
-/// What others call the rate at which jobs arrive.
+/// Whether other tools call the arrival rate so.
 static bool is_rate(const std::string& key) {
   constexpr std::array<std::string_view, 5> kNames = {"rate", "arrival_rate", "request_rate", "rps",
                                                       "qps"};

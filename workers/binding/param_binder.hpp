@@ -96,7 +96,7 @@ class ParamBinder {
   std::set<std::string> counting() const;
 
  private:
-  /// What is known of a key.
+  /// A key while it is bound.
   struct Slot {
     const sweep::Param* given = nullptr;
     std::optional<sweep::Value> value = {};

@@ -10,7 +10,7 @@
 namespace worker {
 
 /// The names in braces in a text, without units: "{port} {dram_gib:mib}" has port and dram_gib.
-/// What is no name, as in JSON, is text.
+/// Braces around anything else, as in JSON, are text.
 std::vector<std::string> placeholders_in(std::string_view text);
 
 /// Fills placeholders with values of the cell.

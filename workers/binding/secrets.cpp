@@ -1,4 +1,4 @@
-// What of server.* must not reach an archive.
+// Keeps secrets in server.* out of archives.
 #include <regex>
 #include <string>
 
@@ -25,7 +25,7 @@ bool may_send(const std::string& name) {
   return std::regex_match(name, kName) && !std::regex_match(name, kOwn);
 }
 
-/// What is wrong with a value of server.*; empty: nothing.
+/// The problem of a value of server.*; empty: none.
 std::string complaint(const std::string& name, const std::string& text) {
   static const std::regex kVariable("^env:[A-Za-z_][A-Za-z0-9_]*$");
   constexpr std::string_view kHeader = "header.";

@@ -156,7 +156,7 @@ class ServerBinder {
     bind_words(whole, prefix);
   }
 
-  /// What can be said to a server that is started here alone.
+  /// Refuses settings that only a server which is started here can obey.
   void refuse_ours(const std::string& flags, const std::string& prefix) {
     const char* const kRuns = "has no effect on the server at server.url, which runs already";
     if (!flags.empty()) in_.fail("server.flags", kRuns);

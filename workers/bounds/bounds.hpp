@@ -10,7 +10,7 @@
 
 namespace bounds {
 
-/// What a turn needs whatever the policy, in tokens and seconds.
+/// A turn's needs under any policy, in tokens and seconds.
 struct TurnNeed {
   int prompt = 0;
   int output = 1;
@@ -40,7 +40,7 @@ struct ServerJob {
 /// no other schedule of the server can lower (Schrage 1968).
 double least_completion_sum(std::vector<ServerJob> jobs);
 
-/// What limits a step, whatever the policy.
+/// Limits of a step under any policy.
 struct Limits {
   int step_tokens = 2048;
   int step_requests = 256;

@@ -51,7 +51,7 @@ std::int64_t most_kept(std::vector<Wait> waits, std::int64_t capacity) {
     kept[wait.end] += wait.blocks;
     now += wait.blocks;
     all += wait.blocks;
-    // What is used last gives room.
+    // The block that is used last gives room.
     while (now > capacity) {
       const auto last = std::prev(kept.end());
       const std::int64_t lost = std::min(last->second, now - capacity);

@@ -64,7 +64,7 @@ class Executor {
   server::Session& serve(const ExperimentConfig& config, const RunHooks& hooks);
   /// Ends the server, if there is one; the next cell starts another.
   void end_server() noexcept;
-  /// What servers see as CUDA_VISIBLE_DEVICES.
+  /// Sets CUDA_VISIBLE_DEVICES of servers.
   void set_server_devices(const std::string& devices);
   /// Frees host memory kept for tiers of later cells. No execution may exist.
   void free_host_memory() noexcept;

@@ -84,7 +84,7 @@ struct ExperimentConfig {
   std::optional<Transformer> transformer;  // cpu and cuda
   engine::EngineConfig engine;
   std::int64_t bytes_per_block = 0;  // of KV, as the backend holds it
-  // Of the tier in engine.tier, if any:
+  // The tier in engine.tier, if any:
   backends::LinkMemory host_memory = backends::LinkMemory::pinned;
   backends::LinkModel link;
   backends::DiskRates disk;  // sim
@@ -108,7 +108,7 @@ class WorkloadCache {
   /// The load is valid until the next call. Throws InputError, also when a context exceeds
   /// `max_model_len`.
   Load load(const WorkloadConfig& config, int max_model_len);
-  /// What the workload of the last load() demands.
+  /// The demand of the workload of the last load().
   const Demand& demand();
 
  private:

@@ -60,7 +60,7 @@ class MetricsReader final : public server::HttpHandler {
   }
 
   std::vector<sweep::TelemetryRow> take() { return std::move(rows_); }
-  /// What is missing, and why; empty where nothing is.
+  /// Lists missing metrics and why; empty: none.
   std::string problem() const {
     std::string text = metrics_.left_out();
     if (!text.empty() && (asked_ || failed_ > 0)) text += "; ";
@@ -351,7 +351,7 @@ void add_sizes(const server::ServerConfig& config, const server::EngineSizes& re
                            : "as engine.* says; the server does not report " + unreported});
 }
 
-/// What a reader must know of the figures beside their values.
+/// Adds notes that a reader of the figures needs.
 void add_notes(const server::ServerConfig& config, const server::Session& session,
                sweep::CellResult& result) {
   const server::ServerFacts& facts = session.facts();

@@ -18,7 +18,7 @@ class ServerMetrics {
   void add_load(std::int64_t tokens) { load_ += static_cast<double>(tokens); }
   sweep::TelemetryRow row(const server::ServerSample& now);
   double forwards() const { return forwards_; }
-  /// What was not taken over, for people; empty where all was.
+  /// Lists the metrics that were not taken over, for people; empty: none.
   std::string left_out() const;
 
  private:

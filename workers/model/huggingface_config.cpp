@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "sweeps/files/text.hpp"
+#include "sweeps/text/text.hpp"
 #include "workers/engine/base/errors.hpp"
 #include "workers/model/config.hpp"
 #include "workers/model/json_fields.hpp"

@@ -210,7 +210,7 @@ void read_rope(ProfileReader& in, model::ModelConfig& config) {
   }
 }
 
-/// What every backend relies on: no architecture mixes the parts of the two.
+/// Checks what every backend relies on: no architecture mixes the parts of the two.
 void check_consistent(const ProfileReader& in, const model::ModelConfig& config) {
   constexpr int kPositionOffset = 2;  // rows of OPT's table before the first position
   const model::ModelShape& s = config.shape;

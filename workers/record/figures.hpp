@@ -36,7 +36,8 @@ class Figures {
   }
   /// Adds mean, median, 99th percentile and maximum of the observed values, in seconds.
   void add_distribution(const std::string& name, std::vector<double> values);
-  /// The same; NaN where nothing was observed: an answer in one event has no time per token.
+  /// Adds the figures of a distribution; NaN where nothing was observed: an answer in one event has
+  /// no time per token.
   void add_observed(const std::string& name, const std::vector<double>& values);
   /// makespan_s, jobs and turns; and tokens per second.
   void add_sizes(const sweep::CellResult& tables);

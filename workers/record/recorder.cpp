@@ -26,7 +26,7 @@ double link_time(Nanos busy, int blocks, int moved) {
   return moved > 0 ? to_seconds(busy) * blocks / moved : sweep::kNotObserved;
 }
 
-/// What an event means for the KV of a preempted request.
+/// How an event moves the KV of a preempted request.
 enum class Move { none, preempted, out, in };
 
 Move move_of(const engine::KvEvent& event) {

@@ -5,7 +5,7 @@
 
 namespace server {
 
-/// What this process's environment gives to a server: headers of every request, and variables.
+/// Headers of every request to a server, and its variables, from this process's environment.
 /// Nothing that is told of a server may hold the values, also where a server sends them back.
 class Secrets {
  public:

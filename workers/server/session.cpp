@@ -193,7 +193,7 @@ void Session::check_facts() {
   throw WrongServer("the server is for another model: it serves " + found + ", not " + wanted);
 }
 
-/// What it does not report is as its flags say.
+/// Sizes that it does not report are those of its flags.
 void Session::check_sizes() {
   if (!config_.match) return;
   const auto wanted = config_.match->named(), found = facts_.sizes.named();

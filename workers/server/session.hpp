@@ -28,7 +28,7 @@ struct StartAbandoned : std::exception {
   const char* what() const noexcept override { return "abandoned while the server started"; }
 };
 
-/// What this worker gives its server.
+/// This worker's resources for its server.
 struct Place {
   std::string log;            // file for the server's output
   std::string devices;        // CUDA_VISIBLE_DEVICES; empty: as it is

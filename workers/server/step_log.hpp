@@ -37,7 +37,7 @@ struct LoggedStep {
   int stored_blocks = 0;          // copies of them to host memory begin
 };
 
-/// What analysis/python/kvsweep/vllm.py has written inside a server.
+/// The log that analysis/python/kvsweep/vllm.py writes inside a server.
 struct StepLog {
   bool async = false;
   int block_size = 0;

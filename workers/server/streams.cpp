@@ -102,12 +102,12 @@ class TurnStreams::Stream final : public HttpHandler {
            std::to_string(wanted_) + " tokens";
   }
 
-  /// What came in place of events; empty where events did.
+  /// The text that came in place of events; empty where events came.
   std::string not_events() const {
     return heard_ ? "" : "; no event is in it: " + shown(begin_, kMostBegin);
   }
 
-  /// What is wrong with an answer that has ended; empty where nothing is, and its times are known.
+  /// The problem of an answer that has ended; empty where there is none, and its times are known.
   std::string problem_at(const HttpEnd& end) {
     if (end.status != 200) return refusal_.problem();
     if (!turn_.answer.closed)

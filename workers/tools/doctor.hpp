@@ -34,7 +34,7 @@ std::vector<DoctorRow> examine(const DoctorInput& input);
 std::vector<DoctorRow> examine_devices(const backends::CudaProbe& probe,
                                        const std::filesystem::path& profiles, bool needs_gpu);
 
-/// What the server of a cell says of itself: version, model, pool, metrics, and whether its caches
+/// Describes the server of a cell: version, model, pool, metrics, and whether its caches
 /// can be emptied. Starts it where the cell does, with its output in the file `log`.
 std::vector<DoctorRow> examine_server(const server::ServerConfig& config, const std::string& log);
 

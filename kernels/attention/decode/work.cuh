@@ -2,7 +2,7 @@
 #include "kernels/attention/decode/workspace.cuh"
 #include "kernels/attention/kv_rows.cuh"
 
-/// What decode attention is given, and which keys each CTA and warp computes.
+/// Arguments of decode attention, and the keys that each CTA and warp computes.
 namespace kernels::gpu::decode {
 
 constexpr int kWarps = 4;

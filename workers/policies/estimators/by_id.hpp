@@ -14,7 +14,7 @@ class ById {
     if (position(id) >= values_.size()) values_.resize(position(id) + 1);
     return values_[position(id)];
   }
-  /// Of an id that was written to.
+  /// Returns the value of an id that was written to.
   const T& operator[](Id id) const { return values_[position(id)]; }
   /// Throws std::out_of_range for an id beyond those.
   const T& at(Id id) const { return values_.at(position(id)); }

@@ -13,11 +13,11 @@ namespace server {
 
 enum class Kind : std::uint8_t { openai, vllm, sglang, llamacpp };
 
-/// What the prompt of a turn continues: the recorded answers of earlier turns, those that the
+/// The answers that the prompt of a turn continues: recorded ones, those that the
 /// server generated, or recorded answers that the server was made to generate.
 enum class Chain : std::uint8_t { recorded, generated, forced };
 
-/// What happens to a server's caches between cells.
+/// How a server's caches are emptied between cells.
 enum class Reset : std::uint8_t {
   automatic,  // its own reset, checked by a probe, or else a restart
   restart,
@@ -69,7 +69,7 @@ struct ServerConfig {
   double ready_s = 900;          // longest start
   double silent_s = 300;         // a turn that receives nothing for this long has failed
 
-  /// What makes one server another: equal values are served by one start.
+  /// Distinguishes servers: equal values are served by one start.
   auto start() const {
     return std::tie(kind, command, url, environment, headers, version, model, model_file);
   }

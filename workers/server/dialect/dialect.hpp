@@ -31,7 +31,7 @@ struct TurnCall {
 /// Stands for the id of a token that the server did not send.
 inline constexpr engine::TokenId kUnknownToken = std::numeric_limits<engine::TokenId>::max();
 
-/// What has been received of a turn's answer. Fields that the server does not report stay empty.
+/// A turn's answer as far as received. Fields that the server does not report stay empty.
 struct Answer {
   int tokens = 0;                      // that came, as far as events tell how many they bring
   int texts = 0, blanks = 0;           // events with text, and without
@@ -47,11 +47,11 @@ struct Answer {
   bool closed = false;  // the last event has come
 };
 
-/// What contradicts the request, of `sent` prompt tokens, in what a server counted; empty where
+/// How a server's counts contradict the request, of `sent` prompt tokens; empty where
 /// nothing does.
 std::string contradiction(const Answer& answer, int sent);
 
-/// What a server says of itself.
+/// A server's own description.
 struct ServerFacts {
   std::string version;              // empty: it does not say
   std::vector<std::string> models;  // names, or the path of its weights
@@ -80,7 +80,7 @@ class Dialect {
   virtual std::string turn_body(const TurnCall& turn, const ServerConfig& config) const = 0;
   /// Takes the data of one event of a turn's stream. Throws BadAnswer.
   void take(std::string_view data, Answer& answer) const;
-  /// What ends a stream, for people.
+  /// The end of a stream, for people.
   virtual std::string closing() const { return "[DONE]"; }
   /// Whether each token of a vocabulary can be demanded (TurnCall::forced).
   virtual bool forces_every_token() const { return true; }
@@ -89,7 +89,7 @@ class Dialect {
   ServerFacts facts(const Fetch& fetch, const ServerConfig& config) const;
   /// Empties the server's caches; false where it cannot. The answer is not proof: probe it.
   virtual bool reset(const Fetch& fetch) const = 0;
-  /// What a server must be started with for reset().
+  /// Flags that a server must be started with for reset().
   virtual std::string reset_needs() const { return {}; }
   /// So many other prompts move a prompt to the caches that reset() may miss.
   virtual int prompts_to_displace(const ServerFacts&) const { return 0; }

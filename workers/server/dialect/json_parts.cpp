@@ -9,7 +9,7 @@ namespace {
 
 using nlohmann::json;
 
-/// What a placeholder stands for in a turn; null where it is none.
+/// The value of a placeholder in a turn; null for other names.
 json value_of(std::string_view name, const TurnCall& turn) {
   if (name == "{job.id}") return turn.job_id;
   if (name == "{job.index}") return turn.job_index;

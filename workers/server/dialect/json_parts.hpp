@@ -7,7 +7,7 @@ namespace server {
 
 /// Throws BadAnswer when an event, or a part of one, reports an error.
 void refuse_error(const nlohmann::json& object);
-/// The same, and for data that is no shallow JSON.
+/// Parses an event; data that is not shallow JSON is no event.
 nlohmann::json event_of(std::string_view data);
 /// The body of an answer. Throws BadAnswer, which names the route, when there is none.
 nlohmann::json fetched(const Fetch& fetch, const std::string& path);

@@ -44,7 +44,7 @@ class LlamaCpp final : public Dialect {
               {"seed", 1},
               {"stream", true},
               {"return_tokens", true}};
-    // Of the last event, which would otherwise repeat the prompt as text.
+    // Fields of the last event, which would otherwise repeat the prompt as text.
     body["response_fields"] = {"stop", "stop_type", "tokens_predicted", "tokens_evaluated",
                                "timings"};
     if (!turn.forced.empty()) body["grammar"] = grammar_of(turn.forced);

@@ -8,12 +8,12 @@
 
 namespace server {
 
-/// What a server answered cannot be understood, or ended too early.
+/// An answer of a server that cannot be understood, or that ended too early.
 struct BadAnswer : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// What a server sent, for messages: at most so many bytes of it, without control characters.
+/// A server's text for messages: at most so many bytes of it, without control characters.
 std::string shown(std::string_view text, std::size_t most = 300);
 
 /// Splits a stream of server-sent events into their data, however the bytes arrive: lines end with
