@@ -84,6 +84,30 @@ TEST_CASE("one long turn does not keep a first turn waiting beyond its bound", "
   CHECK(world.step() == "a.0:1 b.0:200");
 }
 
+TEST_CASE("a program that ends just before a look at the clock leaves its room to others",
+          "[admission]") {
+  const auto order = policies::make_order(
+      {.admission = {.rule = "working_set",
+                     .pool_tokens = 600,
+                     .parameters = {{"pool_share", 1.0}, {"first_wait_s", 1000.0}}}});
+  const engine::KvCache kv({.num_blocks = 2, .block_size = 1});
+  std::deque<engine::Request> requests(3);
+  const std::vector<engine::TokenId> tokens(150);
+  for (std::uint32_t i = 0; i < 3; ++i) {
+    requests[i].id = engine::RequestId{i};
+    requests[i].spec.job = engine::JobId{i};
+    requests[i].spec.prompt = tokens;
+  }
+  requests[1].spec.last_turn = true;
+  for (engine::Request& each : requests) order->push(each);
+  REQUIRE(order->held_back() == 1);
+  for (engine::Request& each : {std::ref(requests[0]), std::ref(requests[1])}) order->remove(each);
+  order->begin_step(std::chrono::seconds{1}, kv.prefix_cache());
+  order->on_turn_end(requests[1], std::chrono::seconds{2});
+  order->begin_step(std::chrono::seconds{3}, kv.prefix_cache());
+  CHECK(order->front() == &requests[2]);
+}
+
 TEST_CASE("a prefix that programs share counts once for those that are admitted, if so asked",
           "[admission]") {
   const auto held_back = [](const char* rule, const char* shared) {

@@ -157,12 +157,12 @@ std::vector<Program*> AdmittedPrograms::programs() const {
 }
 
 void AdmittedPrograms::decide(bool timer) const {
-  turn_ended_ = false;
   const std::vector<Program*> all = programs();
   if (block_size_ > 0) count_common_once(all);
   if (timer) {
     rule_->on_timer(all, now_);
   } else {
+    turn_ended_ = false;  // a look at the clock leaves it for the next front()
     rule_->on_change(all, now_);
   }
   for (const Program* program : all)
