@@ -52,7 +52,7 @@ MAY_INCLUDE = {
     "workers/policies/order": "workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step",
     "workers/policies/plugin": "sweeps/files sweeps/text sweeps/process workers/policies/admission workers/policies/estimators workers/policies/order workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch posix",
     "workers/policies": "workers/policies/estimators workers/policies/admission workers/policies/eviction workers/policies/host_eviction workers/policies/order workers/policies/plugin workers/engine/base workers/engine/cache workers/engine/step workers/engine/prefetch",
-    "workers/policies/exported": "sweeps/text workers/policies workers/policies/plugin workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step workers/engine/scheduler",
+    "workers/policies/exported": "sweeps/text workers/policies workers/policies/admission workers/policies/plugin workers/policies/estimators workers/engine/base workers/engine/cache workers/engine/step workers/engine/scheduler",
     "workers/workload/input": "workers/engine/base sweeps/text json zlib",
     "workers/workload": "workers/workload/input workers/engine/base sweeps/text",
     "workers/workload/trace": "workers/workload/input workers/workload workers/engine/base sweeps/text",

@@ -235,6 +235,15 @@ TEST_CASE("a disk is modelled on sim alone, behind the host tier of a connector"
   CHECK_THAT(with_disk().set("sim.disk_queue", 0).refusal(), Contains("sim.disk_queue"));
 }
 
+TEST_CASE("prefixes count once only where contexts share blocks") {
+  const auto once = [] {
+    return Cell().set("policy", "working_set").set("policy.shared_prefixes", "once");
+  };
+  CHECK(once().refusal() == "accepted");
+  CHECK_THAT(once().set("engine.prefix_caching", false).refusal(),
+             Contains("policy.shared_prefixes must be \"each\" without engine.prefix_caching"));
+}
+
 TEST_CASE("prefetch needs the tier that it loads from, and names that are known") {
   CHECK_THAT(Cell().set("policy.prefetch", "oracle").refusal(),
              Contains("policy.prefetch needs policy.tier \"offload\""));

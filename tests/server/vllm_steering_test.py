@@ -372,6 +372,7 @@ def refused():
                          ("order=plugin", "policy.plugin"), ("max_active_programs=1.5", "whole numbers")):
         expect_in(why, refusal("continuum", changes), changes)
     expect_in("cannot obey policy.tier", refusal("cpu_offload"), "a policy with a host tier")
+    expect_in("needs the hashes", refusal("working_set", "shared_prefixes=once"), "prefixes that are not told")
 
 
 @case("a vLLM of another shape, and a missing library, are refused at start")

@@ -8,6 +8,7 @@
 #include "workers/backends/step_batch.hpp"
 #include "workers/binding/key_groups.hpp"
 #include "workers/binding/server.hpp"
+#include "workers/policies/admission/shared_prefixes.hpp"
 
 namespace worker {
 namespace {
@@ -242,6 +243,10 @@ void check_together(const ParamBinder& in, const ExperimentConfig& config) {
       {config.model.fp8_kv && config.transformer && config.transformer->contiguous_prefill,
        "engine.prefill_attention",
        "must be \"paged\" with engine.kv_dtype \"fp8_e4m3\", since a projection writes bf16"},
+      {policies::counts_once(config.policy.admission.parameters) &&
+           !config.engine.kv.prefix_caching,
+       "policy.shared_prefixes",
+       "must be \"each\" without engine.prefix_caching, by which contexts share blocks"},
       {!config.link.duplex && config.backend == "cuda", "policy.duplex",
        "must be true for backend cuda, whose copy engines work side by side"},
   };

@@ -101,7 +101,8 @@ const std::vector<Key> kPolicyRows = {
      "same after blocks without content (partial_first), the KV that is used last by "
      "policy.estimator (next_use) or by the true return of each job (oracle), or the blocks of "
      "least rank by a rule: slru, tail_lru (policy.spare_tokens), retention_priority "
-     "(policy.retained), cost_aware, session_close, or that of policy.plugin (plugin).",
+     "(policy.retained), cost_aware, session_close (KV of jobs that are over first), or that of "
+     "policy.plugin (plugin).",
      to<&C::policy, &P::eviction>},
     {"policy.ttl_rule", OneOf{.names = policies::ttl_rule_names}, neutral("fixed"), kWherePinned,
      "How long a pin lasts: policy.ttl_s (fixed), the time that is worth most by the forecast "
@@ -148,8 +149,7 @@ const std::vector<Key> kPolicyRows = {
     {"policy.prefetch", OneOf{.names = policies::prefetch_names}, neutral("none"), kAlways,
      "Forecast by which KV is loaded back from the host tier before its job returns, or at_pause "
      "or at_enqueue: as soon as there is room from the end of a turn or the arrival of the next "
-     "one on. Needs policy.tier offload and a policy.store of eager, prompt or all. plugin: "
-     "policy.plugin decides what is worth loading, too.",
+     "one on. Needs policy.tier offload and a policy.store of eager, prompt or all.",
      to<&C::policy, &P::prefetch>},
     {"policy.scoring", OneOf{.names = policies::scoring_names}, value("S5"),
      is("policy.prefetch", {"tool_mean", "tool_cdf", "lognormal", "client_hint", "oracle"}),

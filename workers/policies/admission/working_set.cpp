@@ -38,8 +38,8 @@ constexpr Parameter kFirstWait = {.name = "first_wait_s",
                                   .is_neutral = true,
                                   .unit = "s",
                                   .says =
-                                      "Admission holds a first turn back for at most this long and "
-                                      "0.1 s, whatever the room; then "
+                                      "Admission holds a first turn back for at most this long, "
+                                      "0.1 s and a step, whatever the room; then "
                                       "it waits for blocks like any other."};
 constexpr Nanos kLook{std::chrono::milliseconds{100}};  // between two looks at the clock
 

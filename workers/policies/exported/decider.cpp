@@ -11,6 +11,7 @@
 
 #include "workers/engine/base/errors.hpp"
 #include "workers/engine/scheduler/pins.hpp"
+#include "workers/policies/admission/shared_prefixes.hpp"
 #include "workers/policies/exported/kvsweep_scheduler.h"
 #include "workers/policies/exported/settings.hpp"
 #include "workers/policies/factory.hpp"
@@ -53,6 +54,10 @@ PolicyConfig checked(PolicyConfig policy) {
     throw engine::InputError("order = " + policy.order +
                              " needs the cache or the times of the scheduler's steps, which it "
                              "does not tell");
+  if (counts_once(policy.admission.parameters))
+    throw engine::InputError(
+        "shared_prefixes = once needs the hashes of the scheduler's blocks, "
+        "which it does not tell");
   return with_plugin(with_larger_pool(std::move(policy)));
 }
 
