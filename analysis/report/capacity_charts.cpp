@@ -166,21 +166,25 @@ ByLoad loads_of(const CapacityRules& rules, const CapacityPlace& place, const Yi
 }
 
 /// The seeds over which points are comparable: those of every load that has three of them, or as
-/// many as any. A search asks for more seeds of some loads than of others.
+/// many as any. A search asks for more seeds of some loads than of others; those after the third
+/// begin at other loads. Where so few are common, it is the first three, with which every row
+/// begins.
 std::set<int> common_seeds(const std::vector<ByLoad>& places) {
   std::size_t most = 0;
-  for (const ByLoad& loads : places)
-    for (const auto& [load, cells] : loads) most = std::max(most, cells.size());
-  std::optional<std::set<int>> common;
+  std::set<int> any;
   for (const ByLoad& loads : places)
     for (const auto& [load, cells] : loads) {
-      if (cells.size() < std::min(most, kFewestRepeats)) continue;
-      std::set<int> seeds;
-      for (const auto& [seed, point] : cells)
-        if (!common || common->contains(seed)) seeds.insert(seed);
-      common = std::move(seeds);
+      most = std::max(most, cells.size());
+      for (const auto& [seed, point] : cells) any.insert(seed);
     }
-  return common.value_or(std::set<int>());
+  const std::size_t enough = std::min(most, kFewestRepeats);
+  std::set<int> common = any;
+  for (const ByLoad& loads : places)
+    for (const auto& [load, cells] : loads)
+      if (cells.size() >= enough)
+        std::erase_if(common, [&](int seed) { return !cells.contains(seed); });
+  if (common.size() >= enough) return common;
+  return {any.begin(), std::next(any.begin(), static_cast<std::ptrdiff_t>(enough))};
 }
 
 /// The means over the seeds of each load that has all of them.
@@ -288,8 +292,8 @@ Chart front_chart(const CapacityRules& rules, const Yield& yield, const std::str
       std::string(gpus.size() > 1 ? "Each line goes over the best loads of a GPU's policies"
                                   : "Each line goes over the loads that were tried") +
       ", in means over the " + std::to_string(seeds.size()) +
-      " seeds that all loads have. Circles with their load (" + rules.unit() +
-      "): no other has both more. " + kind + '.';
+      (seeds.size() == 1 ? " seed" : " seeds") + " that all loads have. Circles with their load (" +
+      rules.unit() + "): no other has both more. " + kind + '.';
   return chart;
 }
 

@@ -335,6 +335,23 @@ TEST_CASE("points of the front are means over the seeds that all loads have") {
   CHECK(points("repeat=0,1,2") == points("jps=1"));  // which adds two seeds of one load
 }
 
+TEST_CASE("loads with other seeds after the first three leave the front its points") {
+  const Program program;
+  std::string text = support::kTinySweep;
+  program.write("tiny.toml", text.replace(text.find("jps = [3]"), 9, "jps = [1, 3, 9]"));
+  const auto note = [&](const std::vector<std::string>& only, const std::string& says) {
+    std::vector<std::string> words = {"run", "tiny.toml", "--set", "repeat.n=6"};
+    for (const std::string& each : only) words.insert(words.end(), {"--only", each});
+    words.insert(words.end(), {"--archive", "a.h5", "--fresh", "--no-prev"});
+    REQUIRE(program.run(words).exit_code == 0);
+    const std::string data = report_data(program);
+    CHECK_THAT(data, Contains("in means over the " + says + " that all loads have"));
+    CHECK_THAT(data, !Contains("No cell has a result."));
+  };
+  note({"jps=1,repeat=0,1,2", "jps=3,repeat=0,1,2,3", "jps=9,repeat=3,4,5"}, "3 seeds");
+  note({"repeat=0"}, "1 seed");
+}
+
 TEST_CASE("a row whose cells fail ends with exit code 3") {
   const Program program;
   program.write("agents.toml", kAgents + support::kFailing);
