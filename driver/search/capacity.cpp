@@ -115,6 +115,7 @@ class CapacitySearch {
     if (is_over(code) || rounds_.is_out_of_budget()) print_result(format);
     if (code == kOk && options_.confirm) code = confirm();
     if (!is_over(code)) return rounds_.report_end("capacity", code);
+    store_rules();
     rounds_.finish();
     if (options_.confirm) {
       if (is_text) std::cout << '\n';
@@ -178,6 +179,17 @@ class CapacitySearch {
       write_sweep();
       rounds_.plan(runs_.sweep_file());
     }
+  }
+
+  /// Where no run has stored them: limits and prices may change without a further cell.
+  void store_rules() {
+    const sweep::ArchiveReader* archive = rounds_.archive();
+    if (archive == nullptr) return;
+    const std::string& text = archive->spec_text();
+    if (text.ends_with(search_table_) || text.find(search_table_ + "[[") != text.npos) return;
+    write_sweep();
+    rounds_.plan(runs_.sweep_file());
+    rounds_.store_plan();
   }
 
   /// Searches until nothing is open or the budget is used up. Returns the exit code.

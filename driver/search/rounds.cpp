@@ -182,16 +182,24 @@ void Rounds::exclude(const std::string& archive, const ReasonOf& reason_of) cons
     record.reason = reason;
     changes = true;
   }
-  if (!changes) return;
+  if (changes) write(archive, reader, reader.spec_text(), std::move(cells));
+}
+
+void Rounds::write(const std::string& archive, const sweep::ArchiveReader& reader,
+                   const std::string& spec_text, std::vector<sweep::CellRecord> cells) const {
   sweep::ArchiveOptions head;
   head.sweep_name = reader.sweep_name();
-  head.spec_text = reader.spec_text();
+  head.spec_text = spec_text;
   head.tool_version = reader.tool_version();
   const worker::Host host = worker::detect_host();
   head.self = {host.name, host.pid, options_.slurm_job};
   head.keep_previous = false;
   sweep::FileOps files;
   sweep::Archive(archive, head, std::move(cells), files);
+}
+
+void Rounds::store_plan() const {
+  write(run_.archive, open_archive(run_.archive), plan_.spec.text, planned_records(plan_));
 }
 
 void Rounds::finish(const std::string& archive, const ReasonOf& reason_of) const {

@@ -67,10 +67,14 @@ class Rounds {
   using ReasonOf = std::function<std::string(const sweep::CellRecord&)>;
   /// Marks cells of an archive that have not run as excluded, where there is a reason.
   void exclude(const std::string& archive, const ReasonOf& reason_of) const;
+  /// Gives the archive the plan and its text, which otherwise the next run does.
+  void store_plan() const;
   /// After the last round: excludes the cells that were not asked for.
   void finish() const;
 
  private:
+  void write(const std::string& archive, const sweep::ArchiveReader& reader,
+             const std::string& spec_text, std::vector<sweep::CellRecord> cells) const;
   void finish(const std::string& archive, const ReasonOf& reason_of) const;
   std::vector<std::string> only_of(const std::set<int>& cells) const;
   int start(const ChildRun& run, const std::string& message, const std::string& says = "") const;

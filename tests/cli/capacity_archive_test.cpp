@@ -1,0 +1,18 @@
+#include "tests/cli/capacities.hpp"
+
+using Catch::Matchers::Contains;
+using support::csv_rows, support::kAgents, support::Outcome, support::Program, support::search;
+
+TEST_CASE("limits and prices that ask for no further cell reach the archive and its report") {
+  const Program program;
+  program.write("agents.toml", kAgents);
+  REQUIRE(search(program, {"--price", "h100-80gb=2.5"}).exit_code == 0);
+  const Outcome again =
+      search(program, {"--price", "h100-80gb=7.25", "--slo", "ttft_p90=0.4001,first_token_p90=10"});
+  CHECK(again.exit_code == 0);
+  CHECK(again.err.empty());
+  CHECK_THAT(program.read("a.capacity.toml"), Contains("= 7.25"));
+  REQUIRE(program.run({"report", "a.h5", "-o", "report"}).exit_code == 0);
+  CHECK_THAT(program.page("report"), Contains("ttft_p90 <= 0.4001 s"));
+  CHECK_THAT(program.run({"status", "a.h5"}).out, Contains(" 0 left, 0 failed"));
+}
