@@ -7,6 +7,7 @@
 #include "analysis/text/new_file.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
+#include "driver/plan/history.hpp"
 #include "sweeps/commits/archive.hpp"
 #include "workers/rank/host.hpp"
 
@@ -40,11 +41,19 @@ void Rounds::plan(const std::string& sweep_file) {
   plan_ = make_plan(sweep_file, options);
 }
 
+/// Throws sweep::ArchiveIncompatible for that of another sweep, which a run would refuse only after
+/// files of the search lie beside it.
+sweep::ArchiveReader Rounds::archive_of(const std::string& path) const {
+  sweep::ArchiveReader archive = open_archive(path);
+  PlanHistory(archive, path, plan_.spec.name);
+  return archive;
+}
+
 void Rounds::read() {
   reader_.reset();
   std::map<std::string, const sweep::CellRecord*> found;
   if (fs::exists(run_.archive)) {
-    reader_.emplace(open_archive(run_.archive));
+    reader_.emplace(archive_of(run_.archive));
     for (const sweep::CellRecord& record : reader_->cells()) found[record.key] = &record;
   }
   records_ = planned_records(plan_);
@@ -156,6 +165,7 @@ int Rounds::confirm(const std::string& backend, const std::string& archive,
                     const std::set<int>& cells, std::optional<int> budget) {
   is_out_of_budget_ = asked_.exceeds(budget);
   if (is_out_of_budget_) return kIncomplete;
+  if (fs::exists(archive)) archive_of(archive);
   ChildRun run = run_;
   run.archive = archive;
   run.backend = backend;

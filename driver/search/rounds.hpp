@@ -76,6 +76,7 @@ class Rounds {
   void write(const std::string& archive, const sweep::ArchiveReader& reader,
              const std::string& spec_text, std::vector<sweep::CellRecord> cells) const;
   void finish(const std::string& archive, const ReasonOf& reason_of) const;
+  sweep::ArchiveReader archive_of(const std::string& path) const;
   std::vector<std::string> only_of(const std::set<int>& cells) const;
   int start(const ChildRun& run, const std::string& message, const std::string& says = "") const;
   int run_open();

@@ -3,6 +3,17 @@
 using Catch::Matchers::Contains;
 using support::csv_rows, support::kAgents, support::Outcome, support::Program, support::search;
 
+TEST_CASE("an archive of another sweep stays as it is, without files of the search beside it") {
+  const Program program;
+  program.write("agents.toml", kAgents);
+  REQUIRE(program.run({"run", "tiny.toml", "--archive", "a.h5", "--no-prev"}).exit_code == 0);
+  const std::vector<std::string> before = program.names_in("");
+  const Outcome refused = search(program);
+  CHECK(refused.exit_code == 5);
+  CHECK_THAT(refused.err, Contains("not \"agents\"") && !Contains("the same command"));
+  CHECK(program.names_in("") == before);
+}
+
 TEST_CASE("limits and prices that ask for no further cell reach the archive and its report") {
   const Program program;
   program.write("agents.toml", kAgents);
