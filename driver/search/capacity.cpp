@@ -98,6 +98,9 @@ class CapacitySearch {
         stem_(fs::path(archive).replace_extension().string()),
         runs_(options, spec, stem_ + ".capacity.toml", stem_ + ".capacity.log"),
         rounds_(options, runs_, "capacity", {archive, {}, {"--record", "jobs"}}) {
+    if (std::error_code none; fs::equivalent(runs_.sweep_file(), spec.path, none))
+      throw UsageError(spec.path + " is the file that the search writes beside " + archive +
+                       ": give --archive another name");
     rounds_.plan(spec.path);
     for (const PlannedCell& planned : rounds_.plan().cells) {
       std::string& block = blocks_[rules_.place_name(planned.cell.axes)];

@@ -27,3 +27,14 @@ TEST_CASE("limits and prices that ask for no further cell reach the archive and 
   CHECK_THAT(program.page("report"), Contains("ttft_p90 <= 0.4001 s"));
   CHECK_THAT(program.run({"status", "a.h5"}).out, Contains(" 0 left, 0 failed"));
 }
+
+TEST_CASE("a sweep file where the search would write its own is refused, and stays") {
+  const Program program;
+  program.write("a.capacity.toml", kAgents);
+  const Outcome refused =
+      program.run({"capacity", "a.capacity.toml", "--archive", "a.h5", "--slo", "ttft_p90=0.4"});
+  CHECK(refused.exit_code == 2);
+  CHECK_THAT(refused.err, Contains("is the file that the search writes beside a.h5"));
+  CHECK(program.read("a.capacity.toml") == kAgents);
+  CHECK_FALSE(program.exists("a.h5"));
+}
