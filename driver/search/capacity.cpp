@@ -268,8 +268,9 @@ class CapacitySearch {
         std::cout << "note: " << analysis::terminal_text(each.place->name) << ": " << note << '\n';
     const Asked& asked = rounds_.asked();
     const auto seeds = static_cast<std::size_t>(rules_.search.most_seeds);
-    std::cout << analysis::to_text({backend(), "-", "-"}) << ": "
-              << asked.cells.size() - asked.open.size() << " cells were run, of "
+    const auto ran =
+        std::ranges::count_if(asked.cells, [&](int cell) { return rounds_.at(cell).has_run(); });
+    std::cout << analysis::to_text({backend(), "-", "-"}) << ": " << ran << " cells were run, of "
               << places_.size() * rules_.search.loads.size() * seeds
               << " that every load and seed would be\n";
   }

@@ -38,3 +38,10 @@ TEST_CASE("a sweep file where the search would write its own is refused, and sta
   CHECK(program.read("a.capacity.toml") == kAgents);
   CHECK_FALSE(program.exists("a.h5"));
 }
+
+TEST_CASE("cells that cannot run are not counted as run") {
+  const Program program;
+  std::string text = kAgents;
+  program.write("agents.toml", text.replace(text.find("40000"), 5, "400"));
+  CHECK_THAT(search(program).out, Contains(": 0 cells were run, of 72 that"));
+}
