@@ -97,7 +97,7 @@ std::string unit_in_name(const CapacityRules& rules) {
 }
 
 bool is_least(const CapacityRules& rules, const Capacity& at) {
-  return at.has_answer() && at.search.is_cut_off(rules.search);
+  return at.has_answer() && at.search.is_cut_off(rules.search) && !at.is_below_least(rules);
 }
 
 /// The capacity of the policy over that of fcfs at the same place; NaN without it. No interval

@@ -88,7 +88,8 @@ Capacity capacity_of(const CapacityRules& rules, const CapacityPlace& place, con
     return std::nullopt;
   });
   if (!capacity.search.is_over()) return capacity;
-  capacity.load = mean_of(capacity.search.capacities(rules.search));
+  if (!capacity.is_below_least(rules))
+    capacity.load = mean_of(capacity.search.capacities(rules.search));
   find_binding(rules, capacity);
   return capacity;
 }
@@ -142,19 +143,27 @@ std::string estimate_text(const Estimate& estimate) {
   return text;
 }
 
+bool Capacity::is_below_least(const CapacityRules& rules) const {
+  return has_answer() && !rules.begins_at_one_agent() &&
+         std::ranges::any_of(search.seeds, [](const SeedAnswers& each) { return !each.most(); });
+}
+
 std::string Capacity::verdict(const CapacityRules& rules) const {
   if (!problem.empty()) return problem;
   if (!search.is_over()) return "undecided";
   const std::vector<double>& loads = rules.search.loads;
-  if (search.is_cut_off(rules.search))
+  const bool is_below = is_below_least(rules);
+  if (search.is_cut_off(rules.search) && !is_below)
     return "at least " + four_digits(load.value) + "; raise --most";
   if (search.none_meets() && binds != nullptr) {
-    const std::string least = loads.front() == 1 && rules.load == "workload.live"
-                                  ? "one agent"
-                                  : four_digits(loads.front()) + ' ' + rules.unit();
+    const std::string least =
+        rules.begins_at_one_agent() ? "one agent" : four_digits(loads.front()) + ' ' + rules.unit();
     return "even " + least + (least == "one agent" ? " misses " : " miss ") + binds->metric + ": " +
            binds->with_unit(four_digits(value));
   }
+  if (is_below)
+    return "below " + four_digits(loads.front()) + ' ' + rules.unit() +
+           " on some seeds; lower the least load";
   return "";
 }
 

@@ -44,7 +44,7 @@ struct Capacity {
   const Slo* slo = nullptr;
   RowSearch search{};
   std::string problem{};  // why there will be no answer: its cell failed, or cannot run
-  Estimate load{};        // the mean of the seeds' capacities
+  Estimate load{};        // the mean of the seeds' capacities; NaN: below the least load
   // Where the next load breaks the objective:
   const Limit* binds = nullptr;  // the limit that most seeds miss there; null: none
   std::size_t misses = 0;        // how many
@@ -52,6 +52,8 @@ struct Capacity {
   /// Whether more results would change nothing, and whether there is an answer.
   bool is_over() const { return search.is_over() || !problem.empty(); }
   bool has_answer() const { return search.is_over() && problem.empty(); }
+  /// Whether a seed misses at the least load, and a smaller one might not.
+  bool is_below_least(const CapacityRules& rules) const;
   /// "even 1 misses ttft_p90 <= 2 s: 3.1 s", "meets all limits at 512: raise --most", or nothing
   std::string verdict(const CapacityRules& rules) const;
   /// "seed 1 misses at 9 and meets again at 12": loads that meet above one that does not.

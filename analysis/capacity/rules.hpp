@@ -21,6 +21,8 @@ struct CapacityRules {
 
   /// "agents", or "jobs/s"
   std::string unit() const { return load == "jps" ? "jobs/s" : "agents"; }
+  /// Whether there is no load below the least.
+  bool begins_at_one_agent() const { return load == "workload.live" && search.loads.front() == 1; }
   /// Whether the axis tells loads or seeds apart, and not places.
   bool is_own(const std::string& axis) const;
   /// The other axes as a text, equal for values that an archive does not tell apart, 64 and 64.0.

@@ -67,7 +67,7 @@ ChartSeries capacity_series(const CapacityRules& rules, const std::vector<const 
   std::vector<std::string> policies, binds;
   for (std::size_t row = 0; row < rows.size(); ++row) {
     const Capacity& each = *rows[row];
-    if (dram_of(*each.place) != dram || !each.has_answer()) continue;
+    if (dram_of(*each.place) != dram || std::isnan(each.load.value)) continue;
     if (each.search.is_cut_off(rules.search) != is_least) continue;
     series.x.push_back(static_cast<double>(row));
     series.y.push_back(each.load.value);

@@ -211,7 +211,9 @@ class CapacitySearch {
     for (const Capacity& each : capacities_) {
       if (!each.problem.empty()) continue;
       const std::size_t last = rules_.search.loads.size() - 1;
-      const std::size_t at = analysis::load_below(rules_.search.loads, each.load.value);
+      const std::size_t at = each.is_below_least(rules_)
+                                 ? 0
+                                 : analysis::load_below(rules_.search.loads, each.load.value);
       for (const std::size_t load : {at, std::min(at + 1, last)})
         for (int seed = 0; seed < static_cast<int>(analysis::kFewestRepeats); ++seed)
           further_[each.place->name].insert({load, seed});

@@ -45,3 +45,20 @@ TEST_CASE("cells that cannot run are not counted as run") {
   program.write("agents.toml", text.replace(text.find("40000"), 5, "400"));
   CHECK_THAT(search(program).out, Contains(": 0 cells were run, of 72 that"));
 }
+
+TEST_CASE("a row that misses at a least load above one agent is below it, without a ratio") {
+  const Program program;
+  std::string text = kAgents;
+  program.write("agents.toml", text.replace(text.find("[1, 12]"), 7, "[8, 12]"));
+  bool is_below = false;
+  for (const auto& row : csv_rows(search(program, {"--format", "csv"}).out)) {
+    if (row.at("policy") != "fcfs" && !row.at("capacity_agents").empty()) {
+      CHECK(row.at("ratio_to_fcfs").empty());
+      continue;
+    }
+    is_below = true;
+    CHECK(row.at("capacity_agents").empty());
+    CHECK_THAT(row.at("verdict"), Contains("below 8 agents on some seeds; lower the least load"));
+  }
+  CHECK(is_below);
+}
