@@ -243,6 +243,11 @@ class CapacitySearch {
       const auto own = std::ranges::find(places_, place.name, &CapacityPlace::name);
       const auto further = further_.find(place.name);
       if (own == places_.end() || further == further_.end()) continue;
+      CapacityPlace searched = *own;  // on the seeds that were confirmed
+      std::erase_if(searched.cells, [&](const auto& each) {
+        const auto found = place.cells.find(each.first);
+        return found == place.cells.end() || found->second.metrics.empty();
+      });
       std::set<std::size_t> loads;
       for (const Question& each : further->second) loads.insert(each.load);
       for (const std::size_t load : loads)
@@ -250,7 +255,7 @@ class CapacitySearch {
           for (const analysis::Limit& limit : slo.limits) {
             const auto metric = [&](const auto& cell) { return cell.metrics.at(limit.metric); };
             const auto energy = std::mem_fn(&analysis::CapacityCell::measured_j_per_token);
-            rows.push_back({&place, load, &limit, estimate_at(*own, load, metric),
+            rows.push_back({&place, load, &limit, estimate_at(searched, load, metric),
                             estimate_at(place, load, metric),
                             estimate_at(place, load, energy).value});
           }
