@@ -194,6 +194,19 @@ TEST_CASE("on another backend a profile is the policy that it names, or is not m
                     Contains("not modelled: the profile b names no policy (sim)"));
 }
 
+TEST_CASE("a value for a policy inside vLLM is refused on a backend that would not see it") {
+  ServerKeys world = vllm("vllm --port {port}");
+  world.set("server.profile", "a").set("server.profile.a.sim", "working_set");
+  world.set("server.profile.a.env.KVSWEEP_POLICY_SET", "first_wait_s=2");
+  CHECK_THROWS_WITH(bind(world, "sim"),
+                    StartsWith("cell.toml:") &&
+                        Contains("server.profile.a.env.KVSWEEP_POLICY_SET sets first_wait_s, which "
+                                 "backend sim knows only as policy.first_wait_s"));
+  world.set("server.profile.a.env.KVSWEEP_POLICY_SET", "first_wait_s={policy.first_wait_s}");
+  world.put("policy.first_wait_s", 2.0);
+  CHECK_THAT(sweep::canonical_json(bind(world, "sim").identity), Contains("first_wait_s\":2"));
+}
+
 TEST_CASE("ports, paths, addresses and patience are no part of what a cell is, flags are") {
   const support::TempDir one, two;
   const auto cell = [](const std::string& folder, const std::string& more) {

@@ -314,6 +314,7 @@ BoundCell bind(const sweep::ParamMap& written, const std::string& backend,
   if (!profile.empty() && policy_without_server(written) == nullptr)
     throw Infeasible("not modelled: the profile " + profile +
                      " names no policy (sim) that stands for it on backend " + backend);
+  refuse_values_of_servers_alone(written, backend);
   ParamBinder in(document_of(written));
   give_params(written, profiles, [&](const auto& key, const auto& param) { in.give(key, param); });
   in.record_backend(backend);

@@ -1,6 +1,7 @@
 #include "workers/binding/server.hpp"
 
 #include <algorithm>
+#include <sstream>
 
 #include "sweeps/definition/cell.hpp"
 #include "workers/binding/key_groups.hpp"
@@ -259,6 +260,22 @@ const sweep::Param* policy_without_server(const sweep::ParamMap& params) {
   auto found = params.find("policy");
   if (found == params.end()) found = params.find(kProfiles + chosen_profile(params) + ".sim");
   return found == params.end() ? nullptr : &found->second;
+}
+
+void refuse_values_of_servers_alone(const sweep::ParamMap& written, const std::string& backend) {
+  const std::string key = "env.KVSWEEP_POLICY_SET";
+  for (const std::string& full : {kServer + key, kProfiles + chosen_profile(written) + '.' + key}) {
+    const auto found = written.find(full);
+    if (found == written.end()) continue;
+    std::istringstream words(sweep::bare_text(found->second.value));
+    for (std::string word; words >> word;) {
+      const std::string name = word.substr(0, word.find('='));
+      if (written.contains("policy." + name)) continue;
+      throw sweep::SpecError(sweep::to_text(found->second.where) + ": " + full + " sets " + name +
+                             ", which backend " + backend + " knows only as policy." + name +
+                             ": write " + name + "={policy." + name + "}, and policy." + name);
+    }
+  }
 }
 
 bool server_names(const sweep::ParamMap& params, const std::string& key) {

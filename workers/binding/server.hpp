@@ -12,6 +12,10 @@ std::string chosen_profile(const sweep::ParamMap& params);
 /// for comparison; null: it has none.
 const sweep::Param* policy_without_server(const sweep::ParamMap& params);
 
+/// Throws sweep::SpecError where the environment gives a policy inside vLLM a value that the cell
+/// does not have as a key policy.*, so that `backend` would run the policy without it.
+void refuse_values_of_servers_alone(const sweep::ParamMap& written, const std::string& backend);
+
 /// Whether the command, flags, environment or request of the cell's server name this key.
 bool server_names(const sweep::ParamMap& params, const std::string& key);
 
