@@ -135,6 +135,27 @@ TEST_CASE("a prefix that programs share counts once for those that are admitted,
   CHECK(held_back("thunder", "once") == 1);      // 180, then 120 each
 }
 
+TEST_CASE("a program that shares its prefix with held-back ones alone is not a small one",
+          "[admission]") {
+  const auto order = policies::make_order(
+      {.admission = {.rule = "thunder",
+                     .pool_tokens = 450,
+                     .parameters = {{"admission_period_s", 0.0}, {"shared_prefixes", "once"}}},
+       .block_size = 10});
+  std::deque<engine::Request> requests(4);
+  std::deque<std::vector<engine::TokenId>> prompts;
+  for (std::uint32_t i = 0; i < 4; ++i) {
+    // Two groups of two.
+    prompts.push_back(support::tokens(60, 8 + i / 2) + support::tokens(20, static_cast<int>(i)));
+    requests[i].id = engine::RequestId{i};
+    requests[i].spec.job = engine::JobId{i};
+    requests[i].spec.prompt = prompts.back();
+    engine::hash_full_blocks(requests[i], 10);
+    order->push(requests[i]);
+  }
+  CHECK(order->held_back() == 2);  // 180 and 120 fit, and no 180 more
+}
+
 TEST_CASE("turns of subagents are never held back, and count for their program", "[admission]") {
   const auto order = policies::make_order(
       {.admission = {

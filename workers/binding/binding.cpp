@@ -20,12 +20,10 @@ constexpr std::string_view kPolicyKeys = "policy.";
 std::int64_t engine_abi(const ExperimentConfig& config,
                         const std::map<std::string, sweep::Value>& identity) {
   const engine::TierConfig& tier = config.engine.tier;
-  const auto horizon = identity.find("policy.horizon");
-  const bool hints = identity.contains("policy.shared_prefixes") && horizon != identity.end() &&
-                     horizon->second == sweep::Value(std::string("hint"));
+  const bool once = identity.contains("policy.shared_prefixes");
   const bool looks = identity.contains("policy.first_wait_s") ||
                      config.policy.admission.rule == "plugin";  // at the clock, beside changes
-  const int admission = looks ? 40 : hints ? 10 : 0;
+  const int admission = once ? 60 : looks ? 40 : 0;
   const int disk = identity.contains("policy.disk_gib") ? 20 : 0;
   if (tier.kind == engine::TierKind::offload) return disk + admission + (tier.as_v0_26 ? 9 : 6);
   return admission + (config.policy.admission.max_programs > 0 ? 5 : 4);

@@ -1,6 +1,7 @@
 #include "workers/policies/admission/admitted_programs.hpp"
 
 #include <algorithm>
+#include <ranges>
 #include <utility>
 
 namespace policies {
@@ -106,26 +107,32 @@ void AdmittedPrograms::note_context(const Request& request) {
   member->second.contexts[request.spec.job].assign(blocks.begin(), blocks.end());
 }
 
-/// A prefix that several contexts have counts for the first of them: of programs that are admitted
-/// or in the engine, and then of the others as they are listed.
+/// A prefix that several contexts of programs counted in the pool have counts for the first of
+/// them: they are admitted or in the engine. Of any other program counts what it would add.
 void AdmittedPrograms::count_common_once(const std::vector<Program*>& all) const {
   std::vector<std::span<const engine::BlockHash>> counted;
-  for (const bool first : {true, false})
+  for (const bool in_pool : {true, false})
     for (Program* program : all) {
-      if ((program->admitted || program->in_engine()) != first) continue;
+      if ((program->admitted || program->in_engine()) != in_pool) continue;
+      const std::size_t before = counted.size();
       program->tokens = program->common = 0;
       for (const auto& [job, context] : members_.at(program->root).contexts) {
         std::size_t common = 0;
-        // A block's hash is that of all before it, too.
-        for (const auto& other : counted)
-          while (common < std::min(other.size(), context.size()) &&
-                 other[common] == context[common])
-            ++common;
+        for (const auto& other : counted) {
+          // A block's hash is that of all before it, too: the first that differs ends what is
+          // equal.
+          const auto longest = std::max(common, std::min(other.size(), context.size()));
+          const auto blocks = std::views::iota(common, longest);
+          const auto equal = [&](std::size_t i) { return other[i] == context[i]; };
+          common += static_cast<std::size_t>(std::ranges::partition_point(blocks, equal) -
+                                             blocks.begin());
+        }
         const int shared = static_cast<int>(common) * block_size_;
         program->tokens += jobs_[job].tokens - shared;
         program->common += shared;
         counted.emplace_back(context);
       }
+      if (!in_pool) counted.resize(before);
     }
 }
 
@@ -156,14 +163,26 @@ std::vector<Program*> AdmittedPrograms::programs() const {
   return all;
 }
 
+void AdmittedPrograms::ask_rule(const std::vector<Program*>& all, bool timer) const {
+  timer ? rule_->on_timer(all, now_) : rule_->on_change(all, now_);
+}
+
 void AdmittedPrograms::decide(bool timer) const {
   const std::vector<Program*> all = programs();
-  if (block_size_ > 0) count_common_once(all);
-  if (timer) {
-    rule_->on_timer(all, now_);
+  if (!timer) turn_ended_ = false;  // a look at the clock leaves it for the next front()
+  if (block_size_ == 0) {
+    ask_rule(all, timer);
   } else {
-    turn_ended_ = false;  // a look at the clock leaves it for the next front()
-    rule_->on_change(all, now_);
+    // Each program that is admitted may make others smaller.
+    const auto admitted = [&] {
+      return std::ranges::count_if(all,
+                                   [](const Program* p) { return p->admitted && !p->in_engine(); });
+    };
+    for (std::ptrdiff_t before = -1; admitted() > before;) {
+      before = admitted();
+      count_common_once(all);
+      ask_rule(all, timer);
+    }
   }
   for (const Program* program : all)
     if (program->held() && program->admitted) serve(*jobs_[program->root].turn);

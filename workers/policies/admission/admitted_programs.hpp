@@ -70,6 +70,7 @@ class AdmittedPrograms final : public engine::QueueOrder {
   void count_common_once(const std::vector<Program*>& all) const;
   void move(const engine::Request& request, Place to) const;
   std::vector<Program*> programs() const;
+  void ask_rule(const std::vector<Program*>& all, bool timer) const;
   void decide(bool timer) const;
   void decide_if_due() const {
     if (turn_ended_) decide(false);

@@ -19,7 +19,7 @@ struct Program {
   Phase phase = Phase::held;
   engine::Nanos since{0};  // of the phase
   int tokens = 0;          // of its contexts: prompt and output, subagents included
-  int common = 0;          // of its contexts, but counted for a program before it, so not in tokens
+  int common = 0;          // of its contexts, but counted for an admitted program, so not in tokens
   int turns = 0;           // that have arrived; subagents' do not count
   bool admitted = false;   // turns of a program that is not admitted are held back when they arrive
 
