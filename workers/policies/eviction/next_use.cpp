@@ -41,9 +41,44 @@ class NextUse final : public engine::EvictionOrder {
   void on_preempted(const Request& request) override {
     watch(job_of(request.spec.job), request, false);
   }
-  void on_turn_finish(const Request& request, Nanos now) override;
+  void on_turn_finish(const Request& request, Nanos now) override {
+    Job& job = job_of(request.spec.job);
+    watch(job, request, true);
+    if (!request.spec.last_turn) {
+      calls_.start(request, now);
+      return;
+    }
+    ended_.insert(ended_.end(), job.contents.rbegin(), job.contents.rend());
+    unwatch(job);
+  }
   void on_aborted(const Request& request) override { unwatch(job_of(request.spec.job)); }
-  void before_eviction(int count) override;
+  void before_eviction(int count) override {
+    give_up_ended(count);
+    count -= evicted_without_us(count);
+    if (count > 0 && !ranked_) rank();
+    while (count > 0 && !ranking_.empty()) {
+      std::ranges::pop_heap(ranking_, std::less{});
+      const Victim victim = ranking_.back();
+      ranking_.pop_back();
+      Job& job = jobs_[victim.job];
+      blocks_.refresh(job);
+      if (job.cached.empty()) continue;
+      const int trimmed = blocks_.trim(job, count);
+      count -= trimmed;
+      // Where nothing was trimmed, a request or a pin has all that is left.
+      if (trimmed == 0) {
+        passed_over_.push_back(victim);
+      } else {
+        ranking_.push_back(victim);
+        std::ranges::push_heap(ranking_, std::less{});
+      }
+    }
+    for (const Victim& victim : passed_over_) {
+      ranking_.push_back(victim);
+      std::ranges::push_heap(ranking_, std::less{});
+    }
+    passed_over_.clear();
+  }
 
  private:
   struct Job : engine::WatchedKv {
@@ -51,12 +86,62 @@ class NextUse final : public engine::EvictionOrder {
     std::uint32_t place = 0;  // of that turn in the order of service
   };
   using Victim = NextUseOfJob;
-  Job& job_of(JobId id);
-  void watch(Job& job, const Request& request, bool away);
-  void unwatch(Job& job);
-  int evicted_without_us(int count) const;
-  void give_up_ended(int count);
-  void rank();
+  Job& job_of(JobId id) {
+    if (index(id) >= jobs_.size()) jobs_.resize(index(id) + 1);
+    return jobs_[index(id)];
+  }
+  void watch(Job& job, const Request& request, bool away) {
+    unwatch(job);
+    job.away = away;
+    // Blocks with a token that is in flight are not registered yet.
+    const int known = std::min(request.num_computed_tokens, request.num_tokens());
+    const auto full =
+        std::min(static_cast<std::size_t>(known / kv_.block_size()), request.contents.size());
+    if (full == 0) return;
+    job.contents.assign(request.contents.begin(),
+                        request.contents.begin() + static_cast<std::ptrdiff_t>(full));
+    blocks_.watch(job, request);
+    watched_.push_back(index(request.spec.job));
+    ranked_ = false;
+  }
+  void unwatch(Job& job) {
+    if (job.contents.empty()) return;
+    blocks_.unwatch(job);
+    job.contents.clear();
+    std::erase(watched_, static_cast<std::uint32_t>(&job - jobs_.data()));
+  }
+  /// The evictions among the next `count` that come before the first block of a watched job.
+  int evicted_without_us(int count) const {
+    int evicted = 0;
+    for (BlockId block = kv_.pool().free_head(); block != BlockId{0} && evicted < count;
+         block = kv_.pool().next_free(block)) {
+      if (!kv_.prefix_cache().contains(block)) continue;
+      if (blocks_.watched(block)) break;
+      ++evicted;
+    }
+    return evicted;
+  }
+  /// Up to `count` blocks of jobs that are over become the next to be evicted.
+  void give_up_ended(int count) {
+    for (; count > 0 && !ended_.empty(); ended_.pop_front())
+      count -= blocks_.give_up(ended_.front()) ? 1 : 0;
+  }
+  void rank() {
+    // A turn that the order does not show is held back: it runs after all that it shows.
+    for (const std::uint32_t id : watched_)
+      jobs_[id].place = std::numeric_limits<std::uint32_t>::max();
+    std::uint32_t place = 0;
+    for (const Request* waiting : order_.in_service_order())
+      job_of(waiting->spec.job).place = place++;
+    ranking_.clear();
+    for (const std::uint32_t id : watched_) {
+      const Job& job = jobs_[id];
+      const Nanos returns = job.away ? calls_.returns_by(JobId{id}, 0.5, now_) : Nanos{0};
+      ranking_.push_back({job.away, returns, job.away ? id : job.place, id});
+    }
+    std::ranges::make_heap(ranking_, std::less{});
+    ranked_ = true;
+  }
 
   engine::KvCache& kv_;
   const engine::QueueOrder& order_;
@@ -70,107 +155,6 @@ class NextUse final : public engine::EvictionOrder {
   bool ranked_ = false;
   Nanos now_{0};
 };
-
-NextUse::Job& NextUse::job_of(JobId id) {
-  if (index(id) >= jobs_.size()) jobs_.resize(index(id) + 1);
-  return jobs_[index(id)];
-}
-
-void NextUse::on_turn_finish(const Request& request, Nanos now) {
-  Job& job = job_of(request.spec.job);
-  watch(job, request, true);
-  if (!request.spec.last_turn) {
-    calls_.start(request, now);
-    return;
-  }
-  ended_.insert(ended_.end(), job.contents.rbegin(), job.contents.rend());
-  unwatch(job);
-}
-
-void NextUse::watch(Job& job, const Request& request, bool away) {
-  unwatch(job);
-  job.away = away;
-  // Blocks with a token that is in flight are not registered yet.
-  const int known = std::min(request.num_computed_tokens, request.num_tokens());
-  const auto full =
-      std::min(static_cast<std::size_t>(known / kv_.block_size()), request.contents.size());
-  if (full == 0) return;
-  job.contents.assign(request.contents.begin(),
-                      request.contents.begin() + static_cast<std::ptrdiff_t>(full));
-  blocks_.watch(job, request);
-  watched_.push_back(index(request.spec.job));
-  ranked_ = false;
-}
-
-void NextUse::unwatch(Job& job) {
-  if (job.contents.empty()) return;
-  blocks_.unwatch(job);
-  job.contents.clear();
-  std::erase(watched_, static_cast<std::uint32_t>(&job - jobs_.data()));
-}
-
-/// The evictions among the next `count` that come before the first block of a watched job.
-int NextUse::evicted_without_us(int count) const {
-  int evicted = 0;
-  for (BlockId block = kv_.pool().free_head(); block != BlockId{0} && evicted < count;
-       block = kv_.pool().next_free(block)) {
-    if (!kv_.prefix_cache().contains(block)) continue;
-    if (blocks_.watched(block)) break;
-    ++evicted;
-  }
-  return evicted;
-}
-
-/// Up to `count` blocks of jobs that are over become the next to be evicted.
-void NextUse::give_up_ended(int count) {
-  for (; count > 0 && !ended_.empty(); ended_.pop_front())
-    count -= blocks_.give_up(ended_.front()) ? 1 : 0;
-}
-
-void NextUse::rank() {
-  // A turn that the order does not show is held back: it runs after all that it shows.
-  for (const std::uint32_t id : watched_)
-    jobs_[id].place = std::numeric_limits<std::uint32_t>::max();
-  std::uint32_t place = 0;
-  for (const Request* waiting : order_.in_service_order())
-    job_of(waiting->spec.job).place = place++;
-  ranking_.clear();
-  for (const std::uint32_t id : watched_) {
-    const Job& job = jobs_[id];
-    const Nanos returns = job.away ? calls_.returns_by(JobId{id}, 0.5, now_) : Nanos{0};
-    ranking_.push_back({job.away, returns, job.away ? id : job.place, id});
-  }
-  std::ranges::make_heap(ranking_, std::less{});
-  ranked_ = true;
-}
-
-void NextUse::before_eviction(int count) {
-  give_up_ended(count);
-  count -= evicted_without_us(count);
-  if (count > 0 && !ranked_) rank();
-  while (count > 0 && !ranking_.empty()) {
-    std::ranges::pop_heap(ranking_, std::less{});
-    const Victim victim = ranking_.back();
-    ranking_.pop_back();
-    Job& job = jobs_[victim.job];
-    blocks_.refresh(job);
-    if (job.cached.empty()) continue;
-    const int trimmed = blocks_.trim(job, count);
-    count -= trimmed;
-    // Where nothing was trimmed, a request or a pin has all that is left.
-    if (trimmed == 0) {
-      passed_over_.push_back(victim);
-    } else {
-      ranking_.push_back(victim);
-      std::ranges::push_heap(ranking_, std::less{});
-    }
-  }
-  for (const Victim& victim : passed_over_) {
-    ranking_.push_back(victim);
-    std::ranges::push_heap(ranking_, std::less{});
-  }
-  passed_over_.clear();
-}
 
 /// A maker of the order by this estimator.
 engine::EvictionOrderMaker maker(const EstimatorConfig& estimator) {

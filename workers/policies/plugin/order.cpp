@@ -48,7 +48,18 @@ class PluginOrder final : public RankedOrder<PluginOrder> {
     RankedOrder::remove(*job.waiting);
     enter(job);
   }
-  Request& choose_victim(const engine::RunningList& running) const override;
+  Request& choose_victim(const engine::RunningList& running) const override {
+    if (table_.choose_victim == nullptr) return *running.back();
+    std::vector<kvsweep_turn> turns;
+    for (const Request* r = running.front(); r != nullptr; r = running.next(*r))
+      turns.push_back(described(*r, pinned(*r)));
+    const std::uint64_t id = plugin_->ask("choose_victim", table_.choose_victim, turns.data(),
+                                          static_cast<std::int32_t>(turns.size()));
+    for (Request* r = running.front(); r != nullptr; r = running.next(*r))
+      if (engine::index(r->id) == id) return *r;
+    reject_answer("preempts turn id " + std::to_string(id) + ", which is none of the " +
+                  std::to_string(turns.size()) + " that run");
+  }
 
   std::tuple<double, std::uint64_t> rank(const Request& request) const {
     const JobState& job = jobs_[request.spec.job];
@@ -77,7 +88,17 @@ class PluginOrder final : public RankedOrder<PluginOrder> {
     job.rank = rank_of(job);
     RankedOrder::push(*job.waiting);
   }
-  double rank_of(const JobState& job);
+  double rank_of(const JobState& job) {
+    const kvsweep_waiting waiting{.turn = described(*job.waiting, job.pinned),
+                                  .joined = job.joined,
+                                  .again = job.again,
+                                  .unused = 0};
+    const double rank = plugin_->ask("rank_turn", table_.rank_turn, &waiting, now_.count());
+    if (std::isnan(rank))
+      reject_answer("gives turn " + std::to_string(waiting.turn.number) + " of job " +
+                    std::to_string(waiting.turn.job) + " no number as its rank in the queue (NaN)");
+    return rank;
+  }
   Request* waiting(const Request& request) { return jobs_[request.spec.job].waiting; }
   bool pinned(const Request& request) const {
     const JobState* job = jobs_.find(request.spec.job);
@@ -90,31 +111,6 @@ class PluginOrder final : public RankedOrder<PluginOrder> {
   std::uint64_t joins_ = 0;
   ByJob<JobState> jobs_;
 };
-
-double PluginOrder::rank_of(const JobState& job) {
-  const kvsweep_waiting waiting{.turn = described(*job.waiting, job.pinned),
-                                .joined = job.joined,
-                                .again = job.again,
-                                .unused = 0};
-  const double rank = plugin_->ask("rank_turn", table_.rank_turn, &waiting, now_.count());
-  if (std::isnan(rank))
-    reject_answer("gives turn " + std::to_string(waiting.turn.number) + " of job " +
-                  std::to_string(waiting.turn.job) + " no number as its rank in the queue (NaN)");
-  return rank;
-}
-
-Request& PluginOrder::choose_victim(const engine::RunningList& running) const {
-  if (table_.choose_victim == nullptr) return *running.back();
-  std::vector<kvsweep_turn> turns;
-  for (const Request* r = running.front(); r != nullptr; r = running.next(*r))
-    turns.push_back(described(*r, pinned(*r)));
-  const std::uint64_t id = plugin_->ask("choose_victim", table_.choose_victim, turns.data(),
-                                        static_cast<std::int32_t>(turns.size()));
-  for (Request* r = running.front(); r != nullptr; r = running.next(*r))
-    if (engine::index(r->id) == id) return *r;
-  reject_answer("preempts turn id " + std::to_string(id) + ", which is none of the " +
-                std::to_string(turns.size()) + " that run");
-}
 
 }  // namespace
 
