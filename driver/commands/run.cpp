@@ -104,27 +104,28 @@ int most_local_workers(const Options& options, const Plan& plan) {
 
 FarmResult farm_locally(const Options& options, OpenRun& run, FarmOptions farm) {
   const int most = most_local_workers(options, run.plan);
-  ArchiveSink sink(run.plan, options.profiles.string(), run.archive, run.with_space, run.progress,
-                   most == 1 ? Crew::one_child : Crew::several);
+  const auto sink = archive_sink(run.plan, options.profiles.string(), run.archive, run.with_space,
+                                 run.progress, most == 1 ? Crew::one_child : Crew::several);
   const int count = std::clamp(most, 1, static_cast<int>(run.tasks.size()));
   LocalWorkers workers(count, [&](worker::Channel& channel) {
     return serve_cells(options, channel, {}, worker::Welcome{.backend = run.plan.backend});
   });
   farm.workers = workers.numbers();
   const engine::WallClock clock;
-  return run_farm(workers, clock, run.tasks, sink, farm);
+  return run_farm(workers, clock, run.tasks, *sink, farm);
 }
 
 FarmResult farm_ranks(const Options& options, OpenRun& run, FarmOptions farm,
                       worker::MpiChannel& channel) {
-  ArchiveSink sink(run.plan, options.profiles.string(), run.archive, run.with_space, run.progress);
+  const auto sink =
+      archive_sink(run.plan, options.profiles.string(), run.archive, run.with_space, run.progress);
   worker::Welcome welcome{.backend = run.plan.backend};
   if (run.plan.backend == "cuda" && !run.tasks.empty())
-    welcome.model_of = sink.config_of({run.tasks.front().cell});
+    welcome.model_of = sink->config_of({run.tasks.front().cell});
   welcome_workers(channel, std::move(welcome));
   for (int rank = 1; rank < channel.place().size; ++rank) farm.workers.push_back(rank);
   const engine::WallClock clock;
-  return run_farm(channel, clock, run.tasks, sink, farm);
+  return run_farm(channel, clock, run.tasks, *sink, farm);
 }
 
 FarmResult farm_cells(const Options& options, OpenRun& run, worker::MpiChannel* channel,

@@ -24,9 +24,7 @@ struct RuleWorld : KvWorld {
   RuleWorld(int usable_blocks, const std::string& rule, const policies::EvictionConfig& config = {})
       : KvWorld(usable_blocks + 1, kBlock),
         rule(policies::eviction_rules().make(rule, config)),
-        eviction(kv, this->rule) {
-    kv.set_eviction_order(eviction);
-  }
+        eviction(engine::make_eviction_order({.rule = this->rule}, kv, *queue)) {}
 
   Request& begin(const Tokens& prompt, const Served& turn = {}) {
     Request& request = sequence(prompt);
@@ -42,7 +40,7 @@ struct RuleWorld : KvWorld {
   std::vector<BlockId> finish(Request& request, engine::Nanos now = {}) {
     std::vector<BlockId> had = request.blocks;
     request.status = engine::RequestStatus::finished;
-    eviction.on_turn_finish(request, now);
+    eviction->on_turn_finish(request, now);
     free(request);
     return had;
   }
@@ -52,7 +50,7 @@ struct RuleWorld : KvWorld {
   /// A turn of another job that needs this many blocks: the blocks evicted for it, in order.
   std::vector<BlockId> take(int blocks, engine::Nanos now = {}) {
     kv.clear_evictions();
-    eviction.begin_step(now);
+    eviction->begin_step(now);
     begin(tokens(blocks * kBlock, 99), {.job = 99});
     std::vector<BlockId> lost;
     for (const engine::Eviction& each : kv.evictions()) lost.push_back(each.block);
@@ -61,7 +59,8 @@ struct RuleWorld : KvWorld {
   int cached(const Tokens& prompt) { return static_cast<int>(hits(sequence(prompt)).size()); }
 
   std::shared_ptr<engine::EvictionRule> rule;
-  engine::RankedEviction eviction;
+  std::unique_ptr<engine::QueueOrder> queue = policies::make_order({});
+  std::unique_ptr<engine::EvictionOrder> eviction;
 };
 
 policies::EvictionConfig retained(const std::string& text) {

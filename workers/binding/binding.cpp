@@ -8,7 +8,7 @@
 #include "workers/backends/step_batch.hpp"
 #include "workers/binding/key_groups.hpp"
 #include "workers/binding/server.hpp"
-#include "workers/policies/admission/shared_prefixes.hpp"
+#include "workers/policies/admission/config.hpp"
 
 namespace worker {
 namespace {

@@ -3,8 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "workers/policies/admission/admitted_programs.hpp"
-#include "workers/policies/admission/shared_prefixes.hpp"
+#include "workers/policies/admission/config.hpp"
 #include "workers/policies/plugin/factory.hpp"
 
 // One line per policy: its name. The file of that name defines NAME_retention() or NAME_ttl().
@@ -102,9 +101,8 @@ std::unique_ptr<engine::QueueOrder> make_order(const PolicyConfig& config) {
                           config.block_size, config.given_order};
   const auto order = [&] { return orders().make(config.order, needs); };
   if (!config.admission.limits()) return order();
-  return std::make_unique<AdmittedPrograms>(
-      make_admission_rule(config.admission), order(), order(),
-      counts_once(config.admission.parameters) ? config.block_size : 0);
+  return holding_back(make_admission_rule(config.admission), order(), order(),
+                      counts_once(config.admission.parameters) ? config.block_size : 0);
 }
 
 std::unique_ptr<engine::RetentionPolicy> make_retention(const PolicyConfig& config) {

@@ -1,4 +1,3 @@
-#include "workers/engine/tiers/lmcache.hpp"
 
 #include "tests/engine/support/scheduler_world.hpp"
 #include "tests/support/catch.hpp"

@@ -4,7 +4,6 @@
 #include <cmath>
 
 #include "workers/backends/sim/constants_text.hpp"
-#include "workers/backends/sim/kernels.hpp"
 #include "workers/engine/base/errors.hpp"
 
 namespace backends {
@@ -110,7 +109,7 @@ std::unique_ptr<CostModel> make_cost_model(const std::string& name, const GpuPro
                                            const model::ModelShape& shape) {
   if (name == "published") return published_cost(gpu, shape);
   if (name == "measured") return measured_cost(gpu, shape);
-  if (name == "kernels") return std::make_unique<KernelsCost>(gpu, shape);
+  if (name == "kernels") return kernels_cost(gpu, shape);
   throw engine::InputError("unknown cost model '" + name +
                            "', allowed: kernels, measured, published");
 }

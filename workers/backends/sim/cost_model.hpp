@@ -62,4 +62,8 @@ std::string usual_cost_model(const GpuProfile& gpu, const model::ModelShape& sha
 std::unique_ptr<CostModel> make_cost_model(const std::string& name, const GpuProfile& gpu,
                                            const model::ModelShape& shape);
 
+/// Time of the GEMM and attention kernels of a step, from constants fitted to kernel timings, plus
+/// a constant host overhead. docs/engine.md has formulas, sources and fit errors.
+std::unique_ptr<CostModel> kernels_cost(const GpuProfile& gpu, const model::ModelShape& shape);
+
 }  // namespace backends

@@ -4,8 +4,6 @@
 #include <stdexcept>
 
 #include "workers/engine/tiers/connector.hpp"
-#include "workers/engine/tiers/lmcache.hpp"
-#include "workers/engine/tiers/swap.hpp"
 
 namespace engine {
 namespace {
@@ -29,9 +27,8 @@ std::unique_ptr<HostTier> make_host_tier(const TierConfig& config, int max_step_
   if (config.kind == TierKind::none) return std::make_unique<NoTier>();
   if (copier == nullptr) throw std::invalid_argument("a host tier needs a copier");
   assert(is_possible(config, kv.block_size()));
-  if (config.kind == TierKind::lmcache)
-    return std::make_unique<LmcacheTier>(config, kv, *copier, events);
-  if (config.kind == TierKind::swap) return std::make_unique<SwapTier>(config, kv, *copier, events);
+  if (config.kind == TierKind::lmcache) return make_lmcache_tier(config, kv, *copier, events);
+  if (config.kind == TierKind::swap) return make_swap_tier(config, kv, *copier, events);
   return std::make_unique<ConnectorTier>(config, max_step_tokens, kv, *copier, events);
 }
 

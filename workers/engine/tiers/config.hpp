@@ -56,5 +56,10 @@ struct TierConfig {
 /// tier; a tier other than none needs a copier. Events are appended to `events`.
 std::unique_ptr<HostTier> make_host_tier(const TierConfig& config, int max_step_tokens, KvCache& kv,
                                          BlockCopier* copier, std::vector<KvEvent>& events);
+/// Those of one kind.
+std::unique_ptr<HostTier> make_lmcache_tier(const TierConfig& config, KvCache& kv,
+                                            BlockCopier& copier, std::vector<KvEvent>& events);
+std::unique_ptr<HostTier> make_swap_tier(const TierConfig& config, KvCache& kv, BlockCopier& copier,
+                                         std::vector<KvEvent>& events);
 
 }  // namespace engine

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "workers/policies/admission/config.hpp"
-#include "workers/policies/admission/shared_prefixes.hpp"
 
 namespace policies {
 namespace {

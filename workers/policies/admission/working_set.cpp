@@ -11,7 +11,6 @@
 #include <set>
 
 #include "workers/policies/admission/config.hpp"
-#include "workers/policies/admission/shared_prefixes.hpp"
 
 namespace policies {
 namespace {

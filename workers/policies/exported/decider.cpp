@@ -11,7 +11,7 @@
 
 #include "workers/engine/base/errors.hpp"
 #include "workers/engine/scheduler/pins.hpp"
-#include "workers/policies/admission/shared_prefixes.hpp"
+#include "workers/policies/admission/config.hpp"
 #include "workers/policies/exported/kvsweep_scheduler.h"
 #include "workers/policies/exported/settings.hpp"
 #include "workers/policies/factory.hpp"
