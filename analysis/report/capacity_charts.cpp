@@ -1,4 +1,4 @@
-#include "analysis/report/capacity_charts.hpp"
+#include "analysis/report/report.hpp"
 
 #include <cmath>
 

@@ -9,10 +9,24 @@
 #include "analysis/claims/claims.hpp"
 #include "analysis/digest/digest.hpp"
 #include "analysis/ranking/policy_table.hpp"
-#include "analysis/report/capacity_charts.hpp"
+#include "analysis/report/chart.hpp"
+#include "analysis/text/text_table.hpp"
 #include "sweeps/archive/reader.hpp"
 
 namespace analysis {
+
+/// The charts of an archive with several loads. Of kvsweep capacity: charts at the study
+/// "capacity", the capacities of policies and what a GPU yields against interactivity, and the
+/// table of all. Of others, the latter charts at the study "interactivity" and no table.
+struct CapacityReport {
+  std::string kind;      // of the figures
+  bool of_live = false;  // agents, with seeds of the workload
+  std::vector<Chart> charts;
+  Grid grid;
+  std::vector<std::string> notes;
+};
+
+CapacityReport capacity_report(sweep::ArchiveReader& archive);
 
 /// A job's KV during the gap in which its tool runs, under one policy: from the last token of a
 /// turn to the last token of the next.

@@ -1,6 +1,8 @@
 #pragma once
 #include <filesystem>
 #include <optional>
+#include <string_view>
+#include <vector>
 
 #include "analysis/ranking/policy_table.hpp"
 #include "driver/command_line/command_table.hpp"
@@ -54,5 +56,15 @@ void print_tables(const std::vector<analysis::ConfiguredCell>& cells, const Opti
 /// A page of the web build, "report.html" or "viewer.html": beside the program in its build folder,
 /// or where it was installed. Empty when the program was built without web pages.
 std::optional<std::filesystem::path> find_web_page(const char* name);
+
+/// A file of the folder that `kvsweep new policy NAME` writes for some languages, by their
+/// suffixes: " cpp c ". In `path` and `text` POLICY_NAME stands for the name, POLICY_FILE for what
+/// a sweep loads, and POLICY_LANGUAGE and POLICY_SUFFIX for what CMake compiles.
+struct ExampleFile {
+  std::string_view languages, path, text;
+};
+
+/// The files of workers/policies/plugin/example, and what they include or import.
+std::vector<ExampleFile> policy_example();
 
 }  // namespace driver

@@ -3,7 +3,6 @@
 #include <regex>
 
 #include "driver/commands/commands.hpp"
-#include "driver/commands/policy_example.hpp"
 #include "sweeps/files/durable_file.hpp"
 
 namespace driver {

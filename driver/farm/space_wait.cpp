@@ -8,19 +8,19 @@
 namespace driver {
 
 void SpaceWait::operator()(const std::function<void()>& action) const {
-  const double pause_s = std::chrono::duration<double>(options_.pause).count();
-  const int asked = options_.interruptions();
+  const double pause_s = std::chrono::duration<double>(pause).count();
+  const int asked = interruptions();
   for (int pauses = 0;; ++pauses) {
     try {
       return action();
     } catch (const sweep::ArchiveNoSpace& error) {
-      if (pauses * pause_s >= options_.longest_s || options_.interruptions() != asked) throw;
+      if (pauses * pause_s >= longest_s || interruptions() != asked) throw;
       if (pauses == 0)
-        options_.say("no space left in " + error.folder + "; waiting for space, --wait-space " +
-                     sweep::formatted("%.6g", options_.longest_s));
+        say("no space left in " + error.folder + "; waiting for space, --wait-space " +
+            sweep::formatted("%.6g", longest_s));
     }
-    options_.on_pause();
-    std::this_thread::sleep_for(options_.pause);
+    on_pause();
+    std::this_thread::sleep_for(pause);
   }
 }
 

@@ -130,7 +130,7 @@ SpaceWait space_wait(const Options& options, const DrainSignals& signals, sweep:
                      ProgressLine& progress) {
   const std::optional<double> left_s = seconds_left(options);
   const double margin_s = options.end_time ? engine::to_seconds(DispatchRules{}.margin) : 0;
-  SpaceWait::Options wait;
+  SpaceWait wait;
   wait.longest_s = options.wait_space_s;
   wait.interruptions = [&signals, left_s, margin_s, clock = engine::WallClock()] {
     const bool late = left_s && engine::to_seconds(clock.now()) > *left_s - margin_s;
@@ -138,7 +138,7 @@ SpaceWait space_wait(const Options& options, const DrainSignals& signals, sweep:
   };
   wait.say = [&progress](const std::string& text) { progress.report("kvsweep: " + text); };
   wait.on_pause = [&archive] { archive.heartbeat(); };
-  return SpaceWait(std::move(wait));
+  return wait;
 }
 
 void report_lone_task(const Options& options) {

@@ -21,13 +21,13 @@ struct Patience {
   int pauses = 0;
   int interruptions = 0;
   SpaceWait wait(int longest_pauses) {
-    SpaceWait::Options options;
-    options.pause = std::chrono::milliseconds(1);
-    options.longest_s = 1e-3 * longest_pauses;
-    options.interruptions = [this] { return interruptions; };
-    options.say = [this](const std::string& text) { said.push_back(text); };
-    options.on_pause = [this] { ++pauses; };
-    return SpaceWait(options);
+    SpaceWait wait;
+    wait.pause = std::chrono::milliseconds(1);
+    wait.longest_s = 1e-3 * longest_pauses;
+    wait.interruptions = [this] { return interruptions; };
+    wait.say = [this](const std::string& text) { said.push_back(text); };
+    wait.on_pause = [this] { ++pauses; };
+    return wait;
   }
 };
 

@@ -2,9 +2,9 @@
 
 #include "tests/policies/requests.hpp"
 #include "tests/support/catch.hpp"
+#include "workers/policies/config.hpp"
 #include "workers/policies/estimators/memoryfulness.hpp"
 #include "workers/policies/queue_wait.hpp"
-#include "workers/policies/reload_cost.hpp"
 
 using namespace policy_test;
 using namespace std::chrono_literals;

@@ -1,4 +1,4 @@
-#include "workers/workload/agent8.hpp"
+#include "workers/workload/generators.hpp"
 
 #include <cmath>
 

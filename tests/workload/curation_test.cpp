@@ -1,4 +1,4 @@
-#include "workers/workload/curation.hpp"
+#include "workers/workload/trace/play.hpp"
 
 #include <algorithm>
 

@@ -17,9 +17,8 @@
 #include "workers/model/shape.hpp"
 #include "workers/policies/config.hpp"
 #include "workers/server/dialect/config.hpp"
-#include "workers/workload/agent8.hpp"
+#include "workers/workload/generators.hpp"
 #include "workers/workload/request_list.hpp"
-#include "workers/workload/swe_smith_like.hpp"
 #include "workers/workload/trace/head.hpp"
 #include "workers/workload/trace/play.hpp"
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <functional>
 #include <string>
 
 #include "workers/engine/base/clock.hpp"
@@ -58,5 +59,9 @@ struct PolicyConfig {
 };
 
 using RetentionEntry = Entry<engine::RetentionPolicy, PolicyConfig>;
+
+/// Fits the seconds of a prefill of n tokens, measured or modelled, as fixed + linear n + quadratic
+/// n^2: least squares over 1024, 2048, 4096, 8192 and 16384 tokens.
+ReloadCost fit_reload_cost(const std::function<double(int tokens)>& prefill_s);
 
 }  // namespace policies

@@ -1,4 +1,4 @@
-#include "workers/policies/reload_cost.hpp"
+#include "workers/policies/config.hpp"
 
 #include <array>
 #include <cmath>

@@ -1,4 +1,4 @@
-#include "workers/workload/swe_smith_like.hpp"
+#include "workers/workload/generators.hpp"
 
 #include <algorithm>
 #include <array>

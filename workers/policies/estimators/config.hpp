@@ -7,7 +7,7 @@
 #include "workers/engine/base/clock.hpp"
 #include "workers/engine/base/ids.hpp"
 #include "workers/policies/estimators/axis.hpp"
-#include "workers/policies/estimators/gap_estimator.hpp"
+#include "workers/policies/estimators/gap_forecast.hpp"
 
 namespace policies {
 

@@ -5,7 +5,7 @@
 
 #include "workers/engine/base/request.hpp"
 #include "workers/policies/estimators/by_id.hpp"
-#include "workers/policies/estimators/gap_estimator.hpp"
+#include "workers/policies/estimators/gap_forecast.hpp"
 
 namespace policies {
 

@@ -4,12 +4,22 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <vector>
 
-#include "workers/workload/curation.hpp"
 #include "workers/workload/trace/session.hpp"
 #include "workers/workload/trajectory.hpp"
 
 namespace workload {
+
+enum class JobOrder : std::uint8_t {
+  file,      // in the order of the lines
+  id,        // by job id, bytewise
+  shuffled,  // permuted by the seed; depends on the set of ids, not on the file's order
+};
+
+/// Positions of `ids` in this order.
+std::vector<std::size_t> order_of_choice(JobOrder order, std::uint64_t seed,
+                                         const std::vector<std::string>& ids);
 
 /// The time from the end of the turns that a turn waits for to its own start.
 enum class Pacing : std::uint8_t {
