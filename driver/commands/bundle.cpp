@@ -18,7 +18,7 @@
 #include "sweeps/definition/params.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/files/sha256.hpp"
-#include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 #include "workers/cell/experiment.hpp"
 #include "workers/engine/base/clock.hpp"
 

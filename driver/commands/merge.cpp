@@ -5,7 +5,7 @@
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
 #include "sweeps/files/durable_file.hpp"
-#include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 
 namespace driver {
 namespace {

@@ -1,4 +1,4 @@
-#include "sweeps/upkeep/salvage.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 
 #include <iostream>
 

@@ -1,4 +1,4 @@
-#include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 
 #include "sweeps/archive/errors.hpp"
 #include "sweeps/archive/file.hpp"

@@ -5,8 +5,8 @@
 #include <tuple>
 
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/upkeep/check.hpp"
 #include "sweeps/upkeep/rewriting.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 
 namespace sweep {
 

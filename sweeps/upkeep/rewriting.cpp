@@ -7,7 +7,7 @@
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/files/durable_file.hpp"
-#include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 
 namespace sweep {
 namespace {

@@ -7,8 +7,8 @@
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/file.hpp"
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/upkeep/check.hpp"
 #include "sweeps/upkeep/rewriting.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 
 namespace sweep {
 

@@ -15,7 +15,7 @@
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/commits/lock.hpp"
 #include "sweeps/commits/marks.hpp"
-#include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
 

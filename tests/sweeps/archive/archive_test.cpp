@@ -12,7 +12,7 @@
 #include "sweeps/definition/input_file.hpp"
 #include "sweeps/hdf5/h5.hpp"
 #include "sweeps/hdf5/h5_table.hpp"
-#include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_results.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"

@@ -8,7 +8,7 @@
 #include "sweeps/archive/shard.hpp"
 #include "sweeps/commits/archive.hpp"
 #include "sweeps/hdf5/h5.hpp"
-#include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 #include "tests/support/shared.hpp"
 
 /// Cells with results that follow from their number, and an archive of them in a folder of its own.

@@ -7,8 +7,7 @@
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/hdf5/codec.hpp"
 #include "sweeps/hdf5/h5_table.hpp"
-#include "sweeps/upkeep/check.hpp"
-#include "sweeps/upkeep/salvage.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
 

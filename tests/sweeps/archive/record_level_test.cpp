@@ -4,7 +4,7 @@
 
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/hdf5/h5.hpp"
-#include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
 

@@ -3,7 +3,7 @@
 #include "sweeps/archive/reader.hpp"
 #include "sweeps/commits/archive.hpp"
 #include "sweeps/commits/marks.hpp"
-#include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/support/same_results.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"

@@ -1,4 +1,4 @@
-#include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 
 #include <filesystem>
 #include <fstream>

@@ -1,4 +1,4 @@
-#include "sweeps/upkeep/salvage.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 
 #include <csignal>
 #include <cstdlib>
@@ -13,7 +13,6 @@
 #include "sweeps/hdf5/h5.hpp"
 #include "sweeps/hdf5/h5_table.hpp"
 #include "sweeps/process/child_process.hpp"
-#include "sweeps/upkeep/check.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
 

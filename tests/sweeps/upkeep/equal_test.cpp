@@ -1,5 +1,5 @@
 #include "sweeps/archive/reader.hpp"
-#include "sweeps/upkeep/check.hpp"
+#include "sweeps/upkeep/upkeep.hpp"
 #include "tests/support/catch.hpp"
 #include "tests/sweeps/archive/archive_world.hpp"
 
