@@ -104,8 +104,8 @@ void add_ranges(Cells cells, std::vector<Column>& columns) {
     const std::string table(kCellTables[i]);
     std::vector<std::int64_t> offsets, rows;
     for (const CellRecord& cell : cells) {
-      offsets.push_back(cell.rows[i].offset);
-      rows.push_back(cell.rows[i].rows);
+      offsets.push_back(static_cast<std::int64_t>(cell.rows[i].offset));
+      rows.push_back(static_cast<std::int64_t>(cell.rows[i].rows));
     }
     if (std::ranges::count(rows, 0) == std::ssize(rows)) continue;
     columns.push_back(
@@ -122,7 +122,8 @@ void take_ranges(const Table& cells, Records& records) {
     const auto& offsets = cells.values<std::int64_t>(table + "_off");
     const auto& rows = cells.values<std::int64_t>(table + "_n");
     for (std::size_t row = 0; row < records.size(); ++row)
-      records[row].rows[i] = {offsets[row], rows[row]};
+      records[row].rows[i] = {static_cast<std::size_t>(offsets[row]),
+                              static_cast<std::size_t>(rows[row])};
   }
 }
 

@@ -24,13 +24,6 @@ inline constexpr std::size_t kEarliestTables = 6;
 /// Before schema 1.6: the note of a cell at level jobs, the digest of the result that it is of.
 inline constexpr std::string_view kSummaryOf = "summary_of";
 
-/// Rows [offset, offset + rows) of a table.
-struct RowRange {
-  std::int64_t offset = 0;
-  std::int64_t rows = 0;
-  bool operator==(const RowRange&) const = default;
-};
-
 /// Where, when and in how many attempts a cell ran. The results of a simulation must not depend on
 /// any of it. Unknown texts are empty, unknown numbers are 0 or NaN.
 struct CellRun {

@@ -13,12 +13,10 @@
 namespace sweep {
 namespace {
 
-std::int64_t count_status(const std::vector<CellRecord>& cells, CellStatus status) {
-  return std::count_if(cells.begin(), cells.end(),
-                       [status](const CellRecord& cell) { return cell.status == status; });
-}
-
 void write_head(hid_t file, const ArchiveIndex& index) {
+  const auto count = [&](CellStatus status) {
+    return std::int64_t{std::ranges::count(index.cells, status, &CellRecord::status)};
+  };
   write_attribute(file, "format", std::string(kArchiveFormat));
   write_attribute(file, "schema_major", kSchemaMajor);
   write_attribute(file, "schema_minor", kSchemaMinor);
@@ -27,9 +25,8 @@ void write_head(hid_t file, const ArchiveIndex& index) {
   write_attribute(file, "created_utc", index.head.created_utc);
   write_attribute(file, "tool_version", index.head.tool_version);
   write_attribute(file, "n_cells", static_cast<std::int64_t>(index.cells.size()));
-  write_attribute(file, "n_ok", count_status(index.cells, CellStatus::ok));
-  write_attribute(file, "complete",
-                  std::int64_t{count_status(index.cells, CellStatus::planned) == 0});
+  write_attribute(file, "n_ok", count(CellStatus::ok));
+  write_attribute(file, "complete", std::int64_t{count(CellStatus::planned) == 0});
 }
 
 void write_cells(hid_t file, const Table& cells) {

@@ -26,17 +26,15 @@ void check_identity(const std::vector<CellRecord>& cells, Problems& problems) {
 void check_ranges(const std::vector<CellRecord>& cells, std::size_t table, std::size_t rows,
                   Problems& problems) {
   std::vector<RowRange> ranges;
-  for (const CellRecord& cell : cells) {
+  for (const CellRecord& cell : cells)
     if (cell.rows[table].rows > 0) ranges.push_back(cell.rows[table]);
-  }
-  std::sort(ranges.begin(), ranges.end(),
-            [](const RowRange& a, const RowRange& b) { return a.offset < b.offset; });
-  std::int64_t next = 0;
+  std::ranges::sort(ranges, {}, &RowRange::offset);
+  std::size_t next = 0;
   for (const RowRange& range : ranges) {
     if (range.offset != next) break;
     next += range.rows;
   }
-  if (next == static_cast<std::int64_t>(rows)) return;
+  if (next == rows) return;
   problems.push_back("the cells' rows in the table " + std::string(kCellTables[table]) +
                      " overlap or leave some out at row " + std::to_string(next));
 }

@@ -20,14 +20,13 @@ ShardContents joined(std::vector<ShardContents>& cells) {
     for (std::size_t i = 0; i < kCellTables.size(); ++i) {
       Table& to = *all.tables()[i];
       Table& from = *cell.tables()[i];
-      const std::size_t rows = from.rows();
-      cell.record.rows[i] = {static_cast<std::int64_t>(to.rows()), static_cast<std::int64_t>(rows)};
+      cell.record.rows[i] = {to.rows(), from.rows()};
       if (to.rows() == 0) {
         to = std::move(from);
         continue;
       }
       for (Column& column : to.columns)
-        append_values(column.data, from.column(column.name).data, 0, rows);
+        append_values(column.data, from.column(column.name).data, {0, from.rows()});
     }
   }
   return all;

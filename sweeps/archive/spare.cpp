@@ -8,6 +8,8 @@
 #include <cstring>
 #include <map>
 #include <memory>
+#include <ranges>
+#include <span>
 #include <unordered_map>
 
 #include "sweeps/files/durable_file.hpp"
@@ -18,18 +20,19 @@ namespace sweep {
 
 namespace {
 
-using Texts = std::vector<std::string>;
-
-Column plain(const char* name, ColumnData data) {
-  return {name, "", "", false, {}, std::move(data)};
+Column text_column(const char* name, const std::string& text) {
+  return {name, "", "", false, {}, std::vector<std::string>{text}};
 }
 
-Table head_table(const ArchiveIndex& index) {
+Column number_column(const char* name, const auto& numbers) {
+  return {name, "", "", false, {}, std::vector<std::int64_t>(numbers.begin(), numbers.end())};
+}
+
+Table head_table(const ArchiveHead& head) {
   return {"head",
-          {plain("sweep_name", Texts{index.head.sweep_name}),
-           plain("spec_text", Texts{index.head.spec_text}),
-           plain("created_utc", Texts{index.head.created_utc}),
-           plain("tool_version", Texts{index.head.tool_version})}};
+          {text_column("sweep_name", head.sweep_name), text_column("spec_text", head.spec_text),
+           text_column("created_utc", head.created_utc),
+           text_column("tool_version", head.tool_version)}};
 }
 
 ArchiveIndex index_in(const PackedTables& spare) {
@@ -45,79 +48,42 @@ ArchiveIndex index_in(const PackedTables& spare) {
 /// Finds chunks by what identifies them.
 class ChunkFinder {
  public:
-  explicit ChunkFinder(std::string_view archive) : archive_(archive) {}
-  void want(std::int64_t bytes, std::int64_t sum) {
-    wanted_[static_cast<std::uint32_t>(sum)].emplace(bytes, std::string_view());
-    likely_.set(static_cast<std::uint32_t>(sum) & 0xffff);
-  }
-  /// Looks at each place where a checksum may be.
-  void look() {
+  /// Looks at each place of the archive where a checksum may be.
+  ChunkFinder(std::string archive, std::span<const SpareChunk> wanted)
+      : archive_(std::move(archive)) {
+    std::bitset<65536> likely;
+    for (const auto& [bytes, sum] : wanted) {
+      if (bytes == 0) continue;
+      places_[sum].emplace(bytes, std::string_view());
+      likely.set(sum & 0xffff);
+    }
     std::uint32_t sum = 0;
     for (std::size_t end = sizeof sum; end <= archive_.size(); ++end) {
       std::memcpy(&sum, archive_.data() + end - sizeof sum, sizeof sum);
-      if (!likely_[sum & 0xffff]) continue;
-      const auto found = wanted_.find(sum);
-      if (found == wanted_.end()) continue;
+      const auto found = likely[sum & 0xffff] ? places_.find(sum) : places_.end();
+      if (found == places_.end()) continue;
       for (auto& [bytes, place] : found->second) {
-        const auto size = static_cast<std::size_t>(bytes);
-        if (!place.empty() || size > end) continue;
-        const std::string_view chunk = archive_.substr(end - size, size);
+        if (!place.empty() || bytes > end) continue;
+        const auto chunk = std::string_view(archive_).substr(end - bytes, bytes);
         if (has_fletcher32(chunk)) place = chunk;
       }
     }
   }
-  /// Empty if it was not found.
-  std::string_view place(std::int64_t bytes, std::int64_t sum) const {
-    return wanted_.at(static_cast<std::uint32_t>(sum)).at(bytes);
+  /// Empty if the chunk was never written. Throws H5Error if it was not found.
+  std::string chunk(SpareChunk wanted) const {
+    if (wanted.bytes == 0) return "";
+    const std::string_view place = places_.at(wanted.sum).at(wanted.bytes);
+    if (place.empty()) throw H5Error("a chunk is lost");
+    return std::string(place);
   }
 
  private:
-  std::string_view archive_;
-  std::bitset<65536> likely_;
-  std::unordered_map<std::uint32_t, std::map<std::int64_t, std::string_view>> wanted_;
+  const std::string archive_;
+  std::unordered_map<std::uint32_t, std::map<std::size_t, std::string_view>> places_;
 };
 
-/// The tables of the cells, with their chunks where they lie in the archive. Throws TableError or
-/// std::out_of_range.
-std::map<std::string, StoredTable> found_tables(const PackedTables& spare,
-                                                const std::shared_ptr<const std::string>& archive) {
-  const Table sizes = spare.read("sizes"), widths = spare.read("widths"),
-              chunks = spare.read("chunks");
-  const auto &bytes = chunks.values<std::int64_t>("bytes"),
-             &sums = chunks.values<std::int64_t>("sum");
-  ChunkFinder finder(*archive);
-  for (std::size_t i = 0; i < bytes.size(); ++i)
-    if (bytes[i] > 0) finder.want(bytes[i], sums[i]);
-  finder.look();
-  const auto number = [](const Table& table, const char* of, std::size_t at) {
-    return static_cast<std::size_t>(table.values<std::int64_t>(of).at(at));
-  };
-  std::map<std::string, StoredTable> tables;
-  std::size_t table = 0, column = 0, chunk = 0;
-  for (const std::string_view each : kCellTables) {
-    const std::string name(each);
-    std::optional<StoredTable> described = spare.find(name);
-    if (!described) continue;
-    const std::size_t rows = number(sizes, "rows", table),
-                      chunk_rows = number(sizes, "chunk_rows", table++);
-    std::vector<StoredColumn> columns;
-    for (Column& described_column : described->read().columns) {
-      std::vector<std::optional<std::string_view>> places;  // of chunks that were written
-      for (std::size_t row = 0; row < rows; row += chunk_rows, ++chunk) {
-        const bool is_there = bytes.at(chunk) > 0;
-        places.push_back(is_there ? std::optional(finder.place(bytes[chunk], sums.at(chunk)))
-                                  : std::nullopt);
-      }
-      columns.push_back({std::move(described_column), number(widths, "bytes", column++), rows,
-                         chunk_rows, [archive, places = std::move(places)](std::size_t at) {
-                           const std::string_view place = places.at(at).value_or("");
-                           if (places[at] && place.empty()) throw H5Error("a chunk is lost");
-                           return std::string(place);
-                         }});
-    }
-    tables.emplace(name, StoredTable(name, std::move(columns)));
-  }
-  return tables;
+std::size_t number(const Table& table, const char* column, std::size_t row) {
+  return static_cast<std::size_t>(table.values<std::int64_t>(column).at(row));
 }
 
 /// The last bytes of a file, at most so many.
@@ -132,11 +98,14 @@ std::string end_of(const Descriptor& file, std::size_t most) {
 
 void append_spare(const std::string& path, const ArchiveIndex& index, const SpareLayout& layout) {
   const Table parts[] = {
-      head_table(index),
+      head_table(index.head),
       to_cells_table(index.cells),
-      {"sizes", {plain("rows", layout.rows), plain("chunk_rows", layout.chunk_rows)}},
-      {"widths", {plain("bytes", layout.widths)}},
-      {"chunks", {plain("bytes", layout.bytes), plain("sum", layout.sums)}}};
+      {"sizes",
+       {number_column("rows", layout.rows), number_column("chunk_rows", layout.chunk_rows)}},
+      {"widths", {number_column("bytes", layout.widths)}},
+      {"chunks",
+       {number_column("bytes", layout.chunks | std::views::transform(&SpareChunk::bytes)),
+        number_column("sum", layout.chunks | std::views::transform(&SpareChunk::sum))}}};
   std::vector<const Table*> all = {&parts[0], &parts[1], &index.provenance};
   for (const Table& table : layout.tables) all.push_back(&table);
   all.insert(all.end(), {&parts[2], &parts[3], &parts[4]});
@@ -156,15 +125,35 @@ std::string spare_problem(const std::string& path) {
 }
 
 StoredCells read_spare(const std::string& path) {
-  const auto archive = std::make_shared<const std::string>(file_bytes(path));
-  std::optional<std::string> bytes = untwofold(*archive);
+  std::string archive = file_bytes(path);
+  std::optional<std::string> bytes = untwofold(archive);
   if (!bytes) throw H5Error("there is no spare copy");
   const PackedTables spare(std::move(*bytes));
-  const std::map<std::string, StoredTable> tables = found_tables(spare, archive);
-  return StoredCells(path, index_in(spare), [&](const std::string& name) {
-    const auto found = tables.find(name);
-    return found != tables.end() ? std::optional(found->second) : std::nullopt;
-  });
+  const Table sizes = spare.read("sizes"), widths = spare.read("widths"),
+              listed = spare.read("chunks");
+  std::vector<SpareChunk> chunks;
+  for (std::size_t i = 0; i < listed.rows(); ++i)
+    chunks.push_back(
+        {number(listed, "bytes", i), static_cast<std::uint32_t>(number(listed, "sum", i))});
+  const auto finder = std::make_shared<const ChunkFinder>(std::move(archive), chunks);
+  std::size_t table = 0, column = 0, chunk = 0;  // the next ones
+  const auto find = [&](const std::string& name) -> std::optional<StoredTable> {
+    std::optional<StoredTable> described = spare.find(name);
+    if (!described) return std::nullopt;
+    const std::size_t rows = number(sizes, "rows", table),
+                      chunk_rows = number(sizes, "chunk_rows", table++);
+    std::vector<StoredColumn> columns;
+    for (Column& each : described->read().columns) {
+      std::vector<SpareChunk> its_chunks;
+      for (std::size_t row = 0; row < rows; row += chunk_rows)
+        its_chunks.push_back(chunks.at(chunk++));
+      columns.push_back(
+          {std::move(each), number(widths, "bytes", column++), rows, chunk_rows,
+           [finder, its_chunks](std::size_t at) { return finder->chunk(its_chunks.at(at)); }});
+    }
+    return StoredTable(name, std::move(columns));
+  };
+  return StoredCells(path, index_in(spare), find);
 }
 
 }  // namespace sweep

@@ -10,12 +10,18 @@
 
 namespace sweep {
 
+/// A chunk of a table: its size, 0 if it was never written, and the Fletcher checksum at its end.
+struct SpareChunk {
+  std::size_t bytes = 0;
+  std::uint32_t sum = 0;
+};
+
 /// The tables of rows of cells as they are stored, one column's numbers after the other's.
 struct SpareLayout {
-  std::vector<Table> tables;                   // without rows
-  std::vector<std::int64_t> rows, chunk_rows;  // of each table
-  std::vector<std::int64_t> widths;            // bytes of a value of each column
-  std::vector<std::int64_t> bytes, sums;       // of each chunk: it ends with its Fletcher checksum
+  std::vector<Table> tables;                  // without rows
+  std::vector<std::size_t> rows, chunk_rows;  // of each table
+  std::vector<std::size_t> widths;            // bytes of a value of each column
+  std::vector<SpareChunk> chunks;             // of each column
 };
 
 /// Adds the copy to a closed file with these tables. Throws FileError.

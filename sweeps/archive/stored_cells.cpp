@@ -7,13 +7,6 @@
 
 namespace sweep {
 
-namespace {
-
-std::size_t first_of(RowRange range) { return static_cast<std::size_t>(range.offset); }
-std::size_t count_of(RowRange range) { return static_cast<std::size_t>(range.rows); }
-
-}  // namespace
-
 StoredCells::StoredCells(
     std::string file, ArchiveIndex cells,
     const std::function<std::optional<StoredTable>(const std::string& table)>& find)
@@ -46,24 +39,21 @@ void StoredCells::check() const {
 }
 
 Table StoredCells::rows_of(const CellRecord& cell, std::size_t table) {
-  const RowRange range = cell.rows[table];
-  Table rows = tables[table].read(first_of(range), count_of(range), "cell");
+  Table rows = tables[table].read(cell.rows[table], "cell");
   add_missing_columns(rows, described_table(kCellTables[table]));
   return rows;
 }
 
 std::vector<std::int32_t> StoredCells::cell_numbers(const CellRecord& cell, std::size_t table) {
-  const RowRange range = cell.rows[table];
-  if (range.rows == 0) return {};
+  if (cell.rows[table].rows == 0) return {};
   return std::get<std::vector<std::int32_t>>(
-      tables[table].read_column("cell", first_of(range), count_of(range)).data);
+      tables[table].read_column("cell", cell.rows[table]).data);
 }
 
 std::string StoredCells::damage_of(const CellRecord& cell) {
   std::string names;
   for (std::size_t i = 0; i < tables.size(); ++i)
-    for (const std::string& damaged :
-         tables[i].damaged(first_of(cell.rows[i]), count_of(cell.rows[i])))
+    for (const std::string& damaged : tables[i].damaged(cell.rows[i]))
       names += (names.empty() ? "" : ", ") + damaged;
   return names;
 }

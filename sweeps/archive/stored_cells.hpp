@@ -14,7 +14,8 @@ namespace sweep {
 /// since those of a large cell take gigabytes. A table is given by its position in kCellTables.
 /// Cells in ascending order cost one pass over the file.
 struct StoredCells {
-  /// A table that `find` does not find is empty.
+  /// A table that `find` does not find is empty. It is asked for each of kCellTables, in this
+  /// order.
   StoredCells(std::string name, ArchiveIndex index,
               const std::function<std::optional<StoredTable>(const std::string& table)>& find);
   std::string name;    // of the file, for messages

@@ -11,7 +11,7 @@ namespace sweep {
 
 namespace {
 
-constexpr std::int64_t kFlushRows = 2 * static_cast<std::int64_t>(kChunkRows);
+constexpr std::size_t kFlushRows = 2 * kChunkRows;
 
 Column cell_column() {
   return {"cell", "", "row of the cell in /cells", false, {}, std::vector<std::int32_t>{}};
@@ -43,22 +43,22 @@ class TableWriter {
   struct Stored {
     Column pending;  // described as in the file, with the rows not yet written
     std::optional<H5Dataset> dataset{};
-    std::size_t width = 0, enum_names = 0;                        // as they are in the dataset
-    std::vector<std::pair<std::int64_t, std::int64_t>> chunks{};  // bytes and checksum of each
+    std::size_t width = 0, enum_names = 0;  // as they are in the dataset
+    std::vector<SpareChunk> chunks{};
   };
   Column& find_or_add(const Column& column);
-  void create(Stored& column, std::size_t width, std::int64_t rows);
-  void append_slice(const Table& rows, RowSlice slice, std::int32_t cell);
+  void describe(const Column& column);
+  void create(Stored& column, std::size_t width, std::size_t rows);
   void flush(bool last = false);
-  void make_room(Stored& column, std::int64_t rows);
-  void store(Stored& column, std::int64_t first, const std::vector<std::string>& chunks) const;
+  void make_room(Stored& column, std::size_t rows);
+  void store(Stored& column, std::size_t first, const std::vector<std::string>& chunks) const;
 
   hid_t file_;
   std::string name_;
   int threads_;
   std::optional<H5Group> group_;
   std::vector<Stored> columns_;
-  std::int64_t stored_rows_ = 0, pending_rows_ = 0, chunk_rows_ = kChunkRows;
+  std::size_t stored_rows_ = 0, pending_rows_ = 0, chunk_rows_ = kChunkRows;
 };
 
 TableWriter::TableWriter(hid_t file, const Table& schema, int threads)
@@ -68,59 +68,52 @@ TableWriter::TableWriter(hid_t file, const Table& schema, int threads)
 }
 
 /// In a new dataset all rows so far are NaN, 0 or empty.
-void TableWriter::create(Stored& column, std::size_t width, std::int64_t rows) {
+void TableWriter::create(Stored& column, std::size_t width, std::size_t rows) {
   const Column& described = column.pending;
-  column.dataset = create_column(group_->get(), described, width, static_cast<hsize_t>(rows),
-                                 static_cast<hsize_t>(chunk_rows_), rows <= stored_rows_);
+  column.dataset =
+      create_column(group_->get(), described, width, rows, chunk_rows_, rows <= stored_rows_);
   column.width = width;
   column.enum_names = described.enum_names.size();
-  column.chunks.assign(static_cast<std::size_t>((stored_rows_ + chunk_rows_ - 1) / chunk_rows_),
-                       {});
+  column.chunks.assign((stored_rows_ + chunk_rows_ - 1) / chunk_rows_, {});
 }
 
 Column& TableWriter::find_or_add(const Column& column) {
   for (Stored& each : columns_)
     if (each.pending.name == column.name) return each.pending;
   columns_.push_back({without_rows(column)});
-  fill_up(columns_.back().pending.data, static_cast<std::size_t>(pending_rows_));
+  fill_up(columns_.back().pending.data, pending_rows_);
   return columns_.back().pending;
 }
 
+/// Describes a column as a new cell does. Throws H5Error where the two contradict each other.
+void TableWriter::describe(const Column& column) {
+  Column& known = find_or_add(column);
+  known.enum_names = longer_of(known.enum_names, column.enum_names, column.name);
+  if (known.is_volatile != column.is_volatile && !holds_nothing(column.data))
+    throw H5Error("the column " + name_ + "/" + column.name +
+                  " is volatile in one of two cells alone, as programs of two versions say: give "
+                  "--archive another file for the new cells");
+  if (known.data.index() != column.data.index())
+    throw H5Error("the column " + name_ + "/" + column.name + " holds " +
+                  std::string(type_name(known.data)) + " in the archive and " +
+                  std::string(type_name(column.data)) + " in a new cell");
+}
+
 RowRange TableWriter::append(const Table& rows, std::int32_t cell) {
-  const RowRange range{stored_rows_ + pending_rows_, static_cast<std::int64_t>(rows.rows())};
+  const RowRange range{stored_rows_ + pending_rows_, rows.rows()};
   if (range.rows == 0) return range;
-  for (const Column& column : rows.columns) {
-    Column& to = find_or_add(column);
-    to.enum_names = longer_of(to.enum_names, column.enum_names, column.name);
-    if (to.is_volatile != column.is_volatile && !holds_nothing(column.data))
-      throw H5Error("the column " + name_ + "/" + column.name +
-                    " is volatile in one of two cells alone, as programs of two versions say: give "
-                    "--archive another file for the new cells");
-  }
-  for (std::int64_t first = 0; first < range.rows;) {
-    const std::int64_t count = std::min(range.rows - first, kFlushRows - pending_rows_);
-    append_slice(rows, {static_cast<std::size_t>(first), static_cast<std::size_t>(count)}, cell);
-    first += count;
+  for (const Column& column : rows.columns) describe(column);
+  for (std::size_t row = 0; row < range.rows;) {
+    const std::size_t count = std::min(range.rows - row, kFlushRows - pending_rows_);
+    for (const Column& column : rows.columns)
+      append_values(find_or_add(column).data, column.data, {row, count});
+    row += count;
+    pending_rows_ += count;
+    std::get<std::vector<std::int32_t>>(columns_.front().pending.data).resize(pending_rows_, cell);
+    for (Stored& column : columns_) fill_up(column.pending.data, pending_rows_);
     if (pending_rows_ == kFlushRows) flush();
   }
   return range;
-}
-
-void TableWriter::append_slice(const Table& rows, RowSlice slice, std::int32_t cell) {
-  for (const Column& column : rows.columns) {
-    ColumnData& to = find_or_add(column).data;
-    if (to.index() != column.data.index()) {
-      throw H5Error("the column " + name_ + "/" + column.name + " holds " +
-                    std::string(type_name(to)) + " in the archive and " +
-                    std::string(type_name(column.data)) + " in a new cell");
-    }
-    append_values(to, column.data, slice.first, slice.count);
-  }
-  pending_rows_ += static_cast<std::int64_t>(slice.count);
-  auto& cells = std::get<std::vector<std::int32_t>>(columns_.front().pending.data);
-  cells.resize(static_cast<std::size_t>(pending_rows_), cell);
-  for (Stored& column : columns_)
-    fill_up(column.pending.data, static_cast<std::size_t>(pending_rows_));
 }
 
 void TableWriter::finish(SpareLayout& layout) {
@@ -134,13 +127,10 @@ void TableWriter::finish(SpareLayout& layout) {
     const std::string& name = names.emplace_back(column.pending.name);
     column.dataset->close_checked("write the column " + name_ + "/" + name);
     described.columns.push_back(without_rows(column.pending));
-    layout.widths.push_back(static_cast<std::int64_t>(column.width));
-    for (const auto& [bytes, sum] : column.chunks) {
-      layout.bytes.push_back(bytes);
-      layout.sums.push_back(sum);
-    }
+    layout.widths.push_back(column.width);
+    layout.chunks.insert(layout.chunks.end(), column.chunks.begin(), column.chunks.end());
   }
-  finish_table(group_->get(), static_cast<hsize_t>(stored_rows_), names);
+  finish_table(group_->get(), stored_rows_, names);
   group_->close_checked("close the table " + name_);
 }
 
@@ -148,19 +138,16 @@ void TableWriter::finish(SpareLayout& layout) {
 /// as they are and does not grow.
 void TableWriter::flush(bool last) {
   if (pending_rows_ == 0) return;
-  const auto count = static_cast<std::size_t>(pending_rows_);
   const bool is_first = !group_, grows = !(is_first && last);
   if (is_first) group_.emplace(create_group(file_, name_));
-  if (!grows) chunk_rows_ = std::min<std::int64_t>(pending_rows_, kChunkRows);
+  if (!grows) chunk_rows_ = std::min(pending_rows_, kChunkRows);
   for (Stored& column : columns_) make_room(column, grows ? stored_rows_ : pending_rows_);
   std::vector<std::vector<std::string>> packed(columns_.size());
   in_parallel(columns_.size(), threads_, [&](std::size_t i) {
-    packed[i] = pack_chunks(columns_[i].pending, count, columns_[i].width,
-                            static_cast<std::size_t>(chunk_rows_));
+    packed[i] = pack_chunks(columns_[i].pending, pending_rows_, columns_[i].width, chunk_rows_);
   });
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    if (grows)
-      resize(columns_[i].dataset->get(), static_cast<hsize_t>(stored_rows_ + pending_rows_));
+    if (grows) resize(columns_[i].dataset->get(), stored_rows_ + pending_rows_);
     store(columns_[i], stored_rows_, packed[i]);
     std::visit([](auto& values) { values.clear(); }, columns_[i].pending.data);
   }
@@ -168,30 +155,28 @@ void TableWriter::flush(bool last) {
 }
 
 /// Writes chunks from the row `first` on, and keeps what identifies them.
-void TableWriter::store(Stored& column, std::int64_t first,
+void TableWriter::store(Stored& column, std::size_t first,
                         const std::vector<std::string>& chunks) const {
-  write_chunks(column.dataset->get(), static_cast<hsize_t>(first),
-               static_cast<hsize_t>(chunk_rows_), chunks, name_ + "/" + column.pending.name);
-  column.chunks.resize(static_cast<std::size_t>(first / chunk_rows_));
+  write_chunks(column.dataset->get(), first, chunk_rows_, chunks,
+               name_ + "/" + column.pending.name);
+  column.chunks.resize(first / chunk_rows_);
   for (const std::string& chunk : chunks)
-    column.chunks.emplace_back(chunk.size(), stored_sum(chunk));
+    column.chunks.push_back({chunk.size(), stored_sum(chunk)});
 }
 
 /// A stored text column is as wide as its longest text, and an enumeration has the names known when
 /// it was written. A longer text or enumeration replaces the dataset. A first one gets `rows` rows.
-void TableWriter::make_room(Stored& column, std::int64_t rows) {
+void TableWriter::make_room(Stored& column, std::size_t rows) {
   const std::size_t width = width_of(column.pending);
   if (!column.dataset) return create(column, width, rows);
   if (width <= column.width && column.pending.enum_names.size() <= column.enum_names) return;
   const std::string& name = column.pending.name;
-  const auto stored = static_cast<std::size_t>(stored_rows_);
   const Column values =
-      StoredTable(name_, {stored_column(group_->get(), name)}).read_column(name, 0, stored);
+      StoredTable(name_, {stored_column(group_->get(), name)}).read_column(name, {0, stored_rows_});
   column.dataset->close_checked("close the column " + name_ + "/" + name);
   remove_object(group_->get(), name);
   create(column, std::max(width, column.width), stored_rows_);
-  store(column, 0,
-        pack_chunks(values, stored, column.width, static_cast<std::size_t>(chunk_rows_)));
+  store(column, 0, pack_chunks(values, stored_rows_, column.width, chunk_rows_));
 }
 
 }  // namespace

@@ -15,14 +15,14 @@ constexpr std::size_t kWorthThreads = std::size_t{1} << 16;  // bytes to unpack
 
 /// The values as they are stored, one after the other: those of the column, or, of texts, in
 /// `packed`.
-std::span<const char> stored_values(const Column& column, RowSlice rows, std::size_t width,
+std::span<const char> stored_values(const Column& column, RowRange range, std::size_t width,
                                     std::vector<char>& packed) {
   return std::visit(
       [&]<class T>(const std::vector<T>& all) -> std::span<const char> {
-        const std::span values = std::span(all).subspan(rows.first, rows.count);
+        const std::span values = std::span(all).subspan(range.offset, range.rows);
         if constexpr (std::is_same_v<T, std::string>) {
-          packed.assign(rows.count * width, '\0');
-          for (std::size_t i = 0; i < rows.count; ++i)
+          packed.assign(range.rows * width, '\0');
+          for (std::size_t i = 0; i < range.rows; ++i)
             values[i].copy(packed.data() + i * width, width);
           return packed;
         } else {
@@ -75,10 +75,10 @@ std::vector<std::string> pack_chunks(const Column& column, std::size_t rows, std
                                      std::size_t chunk_rows) {
   std::vector<std::string> chunks;
   std::vector<char> packed;
-  for (RowSlice slice{0, 0}; slice.first < rows; slice.first += chunk_rows) {
-    slice.count = std::min(chunk_rows, rows - slice.first);
+  for (std::size_t row = 0; row < rows; row += chunk_rows) {
+    const RowRange range{row, std::min(chunk_rows, rows - row)};
     std::string shuffled(chunk_rows * width, '\0');
-    shuffle_bytes(stored_values(column, slice, width, packed).data(), slice.count, width,
+    shuffle_bytes(stored_values(column, range, width, packed).data(), range.rows, width,
                   shuffled.data(), chunk_rows);
     chunks.push_back(pack_shuffled(shuffled));
   }
@@ -94,28 +94,28 @@ StoredTable::StoredTable(std::string name, std::vector<StoredColumn> columns, in
   }
 }
 
-Table StoredTable::read(std::size_t first, std::size_t count, std::string_view but) {
-  const RowSlice rows{first, count};
+Table StoredTable::read(RowRange range, std::string_view but) {
   std::vector<Source*> wanted;
   std::vector<std::vector<std::string>> chunks;
   std::size_t bytes = 0;
   for (Source& source : columns_) {
     if (source.stored.column.name == but) continue;
     wanted.push_back(&source);
-    for (const std::string& chunk : chunks.emplace_back(fetch(source, rows))) bytes += chunk.size();
+    for (const std::string& chunk : chunks.emplace_back(fetch(source, range)))
+      bytes += chunk.size();
   }
   Table table{name_, std::vector<Column>(wanted.size())};
   in_parallel(wanted.size(), bytes < kWorthThreads ? 1 : threads_,
-              [&](std::size_t i) { table.columns[i] = values(*wanted[i], chunks[i], rows); });
+              [&](std::size_t i) { table.columns[i] = values(*wanted[i], chunks[i], range); });
   return table;
 }
 
-Column StoredTable::read_column(std::string_view name, std::size_t first, std::size_t count) {
+Column StoredTable::read_column(std::string_view name, RowRange range) {
   const auto is_it = [&](const Source& each) { return each.stored.column.name == name; };
   const auto found = std::ranges::find_if(columns_, is_it);
   if (found == columns_.end())
     throw H5Error("the table " + name_ + " has no column " + std::string(name));
-  return values(*found, fetch(*found, {first, count}), {first, count});
+  return values(*found, fetch(*found, range), range);
 }
 
 void StoredTable::check() const {
@@ -129,12 +129,12 @@ void StoredTable::check() const {
   }
 }
 
-std::vector<std::string> StoredTable::damaged(std::size_t first, std::size_t count) {
+std::vector<std::string> StoredTable::damaged(RowRange range) {
   std::vector<std::string> names;
   for (const Source& each : columns_) {
     const std::string& name = each.stored.column.name;
     try {
-      static_cast<void>(read_column(name, first, count));
+      static_cast<void>(read_column(name, range));
     } catch (const H5Error&) {
       names.push_back(name_ + "/" + name);
     }
@@ -144,27 +144,27 @@ std::vector<std::string> StoredTable::damaged(std::size_t first, std::size_t cou
 
 /// The chunks with these rows; the first is empty if it is unpacked already. HDF5 is called by this
 /// thread alone.
-std::vector<std::string> StoredTable::fetch(const Source& source, RowSlice rows) const {
+std::vector<std::string> StoredTable::fetch(const Source& source, RowRange range) const {
   const StoredColumn& stored = source.stored;
-  if (rows.first > stored.rows || rows.count > stored.rows - rows.first)
+  if (range.offset > stored.rows || range.rows > stored.rows - range.offset)
     throw H5Error("the column " + name_ + "/" + stored.column.name +
                   " is shorter than its cells say");
   std::vector<std::string> chunks;
-  if (rows.count == 0) return chunks;
-  const std::size_t first = rows.first / stored.chunk_rows,
-                    last = (rows.first + rows.count - 1) / stored.chunk_rows;
+  if (range.rows == 0) return chunks;
+  const std::size_t first = range.offset / stored.chunk_rows,
+                    last = (range.offset + range.rows - 1) / stored.chunk_rows;
   for (std::size_t chunk = first; chunk <= last; ++chunk)
     chunks.push_back(chunk == first && chunk == source.chunk ? std::string() : stored.fetch(chunk));
   return chunks;
 }
 
 Column StoredTable::values(Source& source, const std::vector<std::string>& chunks,
-                           RowSlice rows) const {
+                           RowRange range) const {
   const StoredColumn& stored = source.stored;
   Column result = stored.column;
-  std::visit([&](auto& values) { values.reserve(rows.count); }, result.data);
-  const std::size_t end = rows.first + rows.count, before = rows.first / stored.chunk_rows;
-  for (std::size_t row = rows.first; row < end;) {
+  std::visit([&](auto& values) { values.reserve(range.rows); }, result.data);
+  const std::size_t end = range.offset + range.rows, before = range.offset / stored.chunk_rows;
+  for (std::size_t row = range.offset; row < end;) {
     const std::size_t chunk = row / stored.chunk_rows, in_chunk = row % stored.chunk_rows,
                       count = std::min(end - row, stored.chunk_rows - in_chunk);
     if (source.chunk != chunk) {

@@ -22,11 +22,6 @@ struct StoredColumn {
   std::function<std::string(std::size_t chunk)> fetch;
 };
 
-/// Some rows of a table that follow each other.
-struct RowSlice {
-  std::size_t first, count;
-};
-
 /// Length of the longest text in bytes, at least 1; of numbers, their size.
 std::size_t width_of(const Column& column);
 
@@ -49,16 +44,16 @@ class StoredTable {
   /// Throws H5Error when the columns differ in length. Without columns it has no rows.
   explicit StoredTable(std::string name, std::vector<StoredColumn> columns = {}, int threads = 1);
   std::size_t rows() const { return columns_.empty() ? 0 : columns_.front().stored.rows; }
-  /// Rows [first, first + count) of all columns but one. Throws H5Error when they are damaged.
-  Table read(std::size_t first, std::size_t count, std::string_view but = {});
-  Table read() { return read(0, rows()); }
+  /// Rows of all columns but one. Throws H5Error when they are damaged.
+  Table read(RowRange range, std::string_view but = {});
+  Table read() { return read({0, rows()}); }
   /// Rows of one column.
-  Column read_column(std::string_view name, std::size_t first, std::size_t count);
+  Column read_column(std::string_view name, RowRange range);
   /// Compares every chunk with its checksum. Throws H5Error, which names the first column with one
   /// that differs or cannot be read.
   void check() const;
   /// Names of the columns of which these rows are damaged.
-  std::vector<std::string> damaged(std::size_t first, std::size_t count);
+  std::vector<std::string> damaged(RowRange range);
 
  private:
   struct Source {
@@ -66,8 +61,8 @@ class StoredTable {
     std::optional<std::size_t> chunk{};  // that was unpacked last
     std::string shuffled{};              // its bytes; empty if it was never written
   };
-  std::vector<std::string> fetch(const Source& source, RowSlice rows) const;
-  Column values(Source& source, const std::vector<std::string>& chunks, RowSlice rows) const;
+  std::vector<std::string> fetch(const Source& source, RowRange range) const;
+  Column values(Source& source, const std::vector<std::string>& chunks, RowRange range) const;
 
   std::string name_;
   int threads_;

@@ -2,22 +2,11 @@
 
 #include <algorithm>
 #include <array>
-#include <iterator>
 #include <limits>
 #include <span>
 #include <type_traits>
 
 namespace sweep {
-
-namespace {
-
-void require_same_type(const ColumnData& to, const ColumnData& from) {
-  if (to.index() == from.index()) return;
-  throw TableError("values of type " + std::string(type_name(from)) + " cannot follow those of " +
-                   std::string(type_name(to)));
-}
-
-}  // namespace
 
 std::size_t Column::size() const {
   return std::visit([](const auto& values) { return values.size(); }, data);
@@ -62,24 +51,15 @@ Column without_rows(const Column& column) {
           column.is_volatile, column.enum_names, std::move(none)};
 }
 
-void append_values(ColumnData& to, const ColumnData& from, std::size_t first, std::size_t count) {
-  require_same_type(to, from);
+void append_values(ColumnData& to, const ColumnData& from, RowRange rows) {
+  if (to.index() != from.index())
+    throw TableError("values of type " + std::string(type_name(from)) + " cannot follow those of " +
+                     std::string(type_name(to)));
   std::visit(
       [&](auto& values) {
         const auto& more = std::get<std::decay_t<decltype(values)>>(from);
-        const auto slice = std::span(more).subspan(first, count);
+        const auto slice = std::span(more).subspan(rows.offset, rows.rows);
         values.insert(values.end(), slice.begin(), slice.end());
-      },
-      to);
-}
-
-void append_values(ColumnData& to, ColumnData&& from) {
-  require_same_type(to, from);
-  std::visit(
-      [&from](auto& values) {
-        auto& more = std::get<std::remove_reference_t<decltype(values)>>(from);
-        values.insert(values.end(), std::make_move_iterator(more.begin()),
-                      std::make_move_iterator(more.end()));
       },
       to);
 }

@@ -30,6 +30,12 @@ struct Column {
   std::size_t size() const;
 };
 
+/// Rows [offset, offset + rows) of a table.
+struct RowRange {
+  std::size_t offset = 0, rows = 0;
+  bool operator==(const RowRange&) const = default;
+};
+
 /// Columns of equal length under one name.
 struct Table {
   std::string name;
@@ -55,10 +61,8 @@ struct Table {
 
 /// The column without rows.
 Column without_rows(const Column& column);
-/// Appends `count` values of `from` from `first` on. Throws TableError when the types differ.
-void append_values(ColumnData& to, const ColumnData& from, std::size_t first, std::size_t count);
-/// Appends all values.
-void append_values(ColumnData& to, ColumnData&& from);
+/// Appends these values of `from`. Throws TableError when the types differ.
+void append_values(ColumnData& to, const ColumnData& from, RowRange rows);
 /// Extends a column to `rows` values with NaN, 0 or empty texts.
 void fill_up(ColumnData& data, std::size_t rows);
 /// Appends the columns of `like` that the table lacks, filled with NaN, 0 or empty texts.

@@ -98,7 +98,7 @@ Table asked_of(const Table& table) {
   for (const Column& column : asked.columns) {
     sorted.columns.push_back(without_rows(column));
     for (const std::size_t row : order)
-      append_values(sorted.columns.back().data, column.data, row, 1);
+      append_values(sorted.columns.back().data, column.data, {row, 1});
   }
   return sorted;
 }

@@ -69,7 +69,7 @@ void write_new_archive(const std::string& target, ArchiveIndex index,
         if (!contents && cell.has_run()) cell = without_outcome(cell);
         if (!contents) return {};
         for (std::size_t i = 0; i < kCellTables.size(); ++i)
-          cell.rows[i] = {0, static_cast<std::int64_t>(contents->tables()[i]->rows())};
+          cell.rows[i] = {0, contents->tables()[i]->rows()};
         return [&](std::size_t table) { return std::move(*contents->tables()[table]); };
       });
       verify_archive_file(temporary.path, index);

@@ -41,7 +41,7 @@ struct OneColumn {
       : dataset(create_column(file.get(), column, width, column.size(), 64)) {}
 
   ColumnData read(std::size_t first, std::size_t rows) const {
-    return StoredTable("t", {stored_column(file.get(), "x")}).read_column("x", first, rows).data;
+    return StoredTable("t", {stored_column(file.get(), "x")}).read_column("x", {first, rows}).data;
   }
   /// What HDF5's own filters read.
   std::string read_by_hdf5() const {
