@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "analysis/text/escape.hpp"
+#include "sweeps/text/text.hpp"
 
 namespace analysis {
 namespace {
@@ -109,10 +110,7 @@ void print_grid(const Grid& grid, GridFormat format, std::ostream& out) {
 }
 
 std::string exact_number(double value) {
-  if (std::isnan(value)) return "";
-  char buffer[32];
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, value);
-  return {buffer, end};
+  return std::isnan(value) ? "" : sweep::shortest_text(value);
 }
 
 std::string csv_text(std::string_view text) {

@@ -1,7 +1,6 @@
 #include "sweeps/definition/canonical_json.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 namespace sweep {
@@ -16,9 +15,7 @@ std::string json_number(double number) {
   if (std::trunc(number) == number && std::abs(number) < kExactIntegers) {
     return std::to_string(static_cast<std::int64_t>(number));
   }
-  char buffer[32];
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, number);
-  return {buffer, end};
+  return shortest_text(number);
 }
 
 void append_string(std::string& json, std::string_view text) {

@@ -1,7 +1,6 @@
 #include "sweeps/definition/params.hpp"
 
 #include <algorithm>
-#include <charconv>
 
 #include "sweeps/definition/input_file.hpp"
 #include "sweeps/definition/messages.hpp"
@@ -11,14 +10,8 @@ namespace sweep {
 
 namespace {
 
-std::string shortest(double number) {
-  char buffer[32];
-  const auto [end, error] = std::to_chars(buffer, buffer + sizeof buffer, number);
-  return {buffer, end};
-}
-
 std::string toml_float(double number) {
-  const std::string digits = shortest(number);
+  const std::string digits = shortest_text(number);
   // An integral float keeps its type when it is read back.
   const bool looks_integral = digits.find_first_not_of("-0123456789") == std::string::npos;
   return looks_integral ? digits + ".0" : digits;
@@ -111,8 +104,9 @@ double as_number(const std::string& key, const Param& param, double min, double 
   const double found = integer != nullptr ? static_cast<double>(*integer) : *number;
   if (found >= min && found <= max) return found;  // false for NaN
   constexpr double kHuge = std::numeric_limits<double>::max();
-  fail_value(key, param,
-             "must be " + range_text(shortest(min), min > -kHuge, shortest(max), max < kHuge));
+  fail_value(
+      key, param,
+      "must be " + range_text(shortest_text(min), min > -kHuge, shortest_text(max), max < kHuge));
 }
 
 const std::string& as_text(const std::string& key, const Param& param) {

@@ -2,7 +2,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <memory>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -10,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "sweeps/tables/shared.hpp"
 #include "sweeps/text/text.hpp"
 
 namespace sweep {
@@ -19,22 +19,10 @@ using Value = std::variant<bool, std::int64_t, double, std::string>;
 /// A cell's value on each axis.
 using AxisValues = std::vector<std::pair<std::string, Value>>;
 
-/// The name of a file. Copies share it: every value of a sweep has one, in every cell.
-class FileName {
- public:
-  FileName() = default;
-  FileName(std::string name) : name_(std::make_shared<const std::string>(std::move(name))) {}
-  FileName(const char* name) : FileName(std::string(name)) {}
-  std::string text() const { return name_ ? *name_ : std::string(); }
-
- private:
-  std::shared_ptr<const std::string> name_;  // null: empty
-};
-
 /// Where a value was written: the key for a key = value line, the element for a value in an axis.
 /// Line 0 means "not in a file"; `file` then says where (a command line flag, a default).
 struct Location {
-  FileName file;
+  SharedName file;  // every value of a sweep has one, in every cell
   int line = 0;
   int column = 0;
 };

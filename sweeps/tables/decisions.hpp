@@ -18,7 +18,10 @@ SWEEP_ENUM(StopReason,
            active_programs)  // only turns of programs that the admission holds back wait
 
 enum class SchedKind : std::int8_t { fresh, resumed, running, preempted };
-std::span<const std::string_view> enum_names(SchedKind);  // fresh is "new"
+inline std::span<const std::string_view> enum_names(SchedKind) {
+  static constexpr std::string_view kNames[] = {"new", "resumed", "running", "preempted"};
+  return kNames;
+}
 
 SWEEP_ENUM(KvEventKind, pin, unpin, keep_declined,
            ttl_decision,  // a time to live was computed, with either outcome

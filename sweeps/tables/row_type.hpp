@@ -10,7 +10,11 @@
 
 namespace sweep {
 
-std::span<const std::string_view> enum_names(bool);
+/// With these names h5py reads numpy booleans.
+inline std::span<const std::string_view> enum_names(bool) {
+  static constexpr std::string_view kNames[] = {"FALSE", "TRUE"};
+  return kNames;
+}
 
 /// One column of a row type.
 template <class Row>

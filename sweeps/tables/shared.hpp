@@ -5,8 +5,8 @@
 
 namespace sweep {
 
-/// A name or a unit. Equal ones share one text, which lives as long as the process: the cells of a
-/// sweep have the same few dozen names. Any thread may make one.
+/// A name, of a figure or of a file, or a unit. Equal ones share one text, which lives as long as
+/// the process: the cells of a sweep have the same few dozen. Any thread may make one.
 class SharedName {
  public:
   SharedName() : SharedName(std::string_view()) {}

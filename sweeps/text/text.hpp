@@ -26,6 +26,12 @@ std::optional<Number> number_from(std::string_view text) {
   return error == std::errc() && behind == end ? std::optional(number) : std::nullopt;
 }
 
+/// The shortest text that reads back as the same number.
+inline std::string shortest_text(double number) {
+  std::array<char, 32> text;
+  return {text.data(), std::to_chars(text.data(), text.data() + text.size(), number).ptr};
+}
+
 /// Rounded to three significant digits.
 inline double with_three_digits(double value) {
   return number_from(formatted("%.3g", value)).value_or(value);
