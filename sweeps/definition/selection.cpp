@@ -80,11 +80,9 @@ std::vector<Condition> parse_filter(const std::string& text, const std::string& 
   std::vector<Condition> filter;
   std::string key;
   for (const std::string& item : items_of(text)) {
-    if (!key.empty() && !is_assignment(item)) {
-      condition_on(filter, key).any_of.push_back({parse_value(item, key, flag), {flag, 0, 0}});
-      continue;
-    }
-    Assignment given = parse_assignment(item, flag);
+    const bool is_further = !key.empty() && !is_assignment(item);
+    Assignment given = is_further ? Assignment{key, {parse_value(item, key, flag), {flag, 0, 0}}}
+                                  : parse_assignment(item, flag);
     key = given.key;
     condition_on(filter, key).any_of.push_back(std::move(given.param));
   }

@@ -23,10 +23,6 @@ std::optional<Value> scalar(const toml::node& node) {
   return std::nullopt;
 }
 
-Location location_at(const toml::source_position& at, const std::string& path) {
-  return {path, static_cast<int>(at.line), static_cast<int>(at.column)};
-}
-
 void collect_leaves(const toml::table& table, const std::string& path, const std::string& prefix,
                     std::vector<Leaf>& leaves) {
   for (const auto& [key, node] : table) {
@@ -39,55 +35,44 @@ void collect_leaves(const toml::table& table, const std::string& path, const std
   }
 }
 
-/// Finds keys of too many parts ("a.b.c") before the library makes a table of each part: tables in
-/// tables are freed by recursion. Inside a key are parts, quoted or not, dots and blanks.
-class KeyDepth {
- public:
-  explicit KeyDepth(std::string_view text) : text_(text) {}
+/// Where a string in one or in three quotes, with up to two more before its end, ends.
+std::size_t end_of_string(std::string_view text, std::size_t at) {
+  const char quote = text[at];
+  const std::string three(3, quote);
+  const bool many_lines = text.substr(at).starts_with(three);
+  const std::string_view end = std::string_view(three).substr(0, many_lines ? 3 : 1);
+  at += end.size();
+  while (at < text.size() && !text.substr(at).starts_with(end))
+    at += quote == '"' && text[at] == '\\' ? 2 : 1;
+  at = std::min(at + end.size(), text.size());
+  for (int more = 0; many_lines && more < 2 && at < text.size() && text[at] == quote; ++more) ++at;
+  return at;
+}
 
-  /// Where a key has one part too many; npos if none has. The library reports what is no TOML.
-  std::size_t excess() {
-    int parts = 1;
-    while (at_ < text_.size()) {
-      const char c = text_[at_];
-      if (c == '.' && ++parts > kMostKeyParts) return at_;
-      if (c == '"' || c == '\'') {
-        skip_string(c);
-        continue;
-      }
-      if (c == '#') at_ = std::min(text_.find('\n', at_), text_.size());
-      if (!in_key(c)) parts = 1;
-      ++at_;
-    }
-    return text_.npos;
-  }
-
- private:
-  static bool in_key(char c) {
+/// Where a key ("a.b.c") has one part too many; npos if none has. It is found before the library
+/// makes a table of each part: tables in tables are freed by recursion. Inside a key are parts,
+/// quoted or not, dots and blanks. The library reports what is no TOML.
+std::size_t excess_part(std::string_view text) {
+  int parts = 1;
+  for (std::size_t at = 0; at < text.size();) {
+    const char c = text[at];
     const auto byte = static_cast<unsigned char>(c);
-    return std::isalnum(byte) != 0 || byte >= 0x80 ||
-           std::string_view("._- \t").find(c) != std::string_view::npos;
+    if (c == '.' && ++parts > kMostKeyParts) return at;
+    if (c == '"' || c == '\'') {
+      at = end_of_string(text, at);
+      continue;
+    }
+    if (c == '#') at = std::min(text.find('\n', at), text.size());
+    const bool in_key = std::isalnum(byte) != 0 || byte >= 0x80 ||
+                        std::string_view("._- \t").find(c) != std::string_view::npos;
+    if (!in_key) parts = 1;
+    ++at;
   }
-
-  /// A string in one or in three quotes, with up to two more before its end.
-  void skip_string(char quote) {
-    const std::string three(3, quote);
-    const bool many_lines = text_.substr(at_).starts_with(three);
-    const std::string_view end = std::string_view(three).substr(0, many_lines ? 3 : 1);
-    at_ += end.size();
-    while (at_ < text_.size() && !text_.substr(at_).starts_with(end))
-      at_ += quote == '"' && text_[at_] == '\\' ? 2 : 1;
-    at_ = std::min(at_ + end.size(), text_.size());
-    for (int more = 0; many_lines && more < 2 && at_ < text_.size() && text_[at_] == quote; ++more)
-      ++at_;
-  }
-
-  std::string_view text_;
-  std::size_t at_ = 0;
-};
+  return text.npos;
+}
 
 void check_keys(std::string_view text, const std::string& path) {
-  const std::size_t at = KeyDepth(text).excess();
+  const std::size_t at = excess_part(text);
   if (at == text.npos) return;
   const auto line =
       1 + std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(at), '\n');
@@ -97,6 +82,13 @@ void check_keys(std::string_view text, const std::string& path) {
           "a key has more than the " + std::to_string(kMostKeyParts) + " parts allowed");
 }
 
+/// Lines count from 1.
+std::size_t begin_of_line(std::string_view document, toml::source_index line) {
+  std::size_t begin = 0;
+  for (; line > 1; --line) begin = std::min(document.find('\n', begin), document.size() - 1) + 1;
+  return begin;
+}
+
 /// The value that begins at or before a place in a document, as it is written, and where it begins.
 struct Written {
   std::string text;
@@ -104,8 +96,7 @@ struct Written {
 };
 
 Written value_at(std::string_view document, toml::source_position at) {
-  for (auto line = at.line; line > 1; --line)
-    document.remove_prefix(std::min(document.find('\n'), document.size() - 1) + 1);
+  document.remove_prefix(begin_of_line(document, at.line));
   const std::string_view line = document.substr(0, document.find_first_of("\r\n"));
   std::size_t begin = 0;  // columns count characters
   for (auto column = at.column; column > 1 && begin < line.size(); --column) do
@@ -139,8 +130,7 @@ std::string unquoted(const std::string& text) {
 
 /// The key whose value begins at or before a place, with its table; empty where none is found.
 std::string key_before(std::string_view document, toml::source_position at) {
-  std::size_t line = 0;
-  for (auto number = at.line; number > 1; --number) line = document.find('\n', line) + 1;
+  const std::size_t line = begin_of_line(document, at.line);
   const std::size_t line_end = std::min(document.find('\n', line), document.size());
   const std::size_t equals = document.rfind('=', std::min(line + at.column, line_end));
   if (equals == document.npos) return "";
@@ -187,14 +177,6 @@ toml::table parse_toml_text(std::string_view text, const std::string& path) {
   } catch (const toml::parse_error& error) {
     fail_parse(text, error, path);
   }
-}
-
-Location location_of(const toml::node& node, const std::string& path) {
-  return location_at(node.source().begin, path);
-}
-
-Location location_of(const toml::key& key, const std::string& path) {
-  return location_at(key.source().begin, path);
 }
 
 std::string describe(const toml::node& node) {

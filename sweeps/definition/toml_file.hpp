@@ -12,8 +12,13 @@ namespace sweep {
 /// Throws SpecError with file:line:column of a syntax error.
 toml::table parse_toml_text(std::string_view text, const std::string& path);
 
-Location location_of(const toml::node& node, const std::string& path);
-Location location_of(const toml::key& key, const std::string& path);
+inline Location location_at(const toml::source_position& at, const std::string& path) {
+  return {path, static_cast<int>(at.line), static_cast<int>(at.column)};
+}
+/// Where a node or a key begins.
+inline Location location_of(const auto& of, const std::string& path) {
+  return location_at(of.source().begin, path);
+}
 
 /// "an array", "a table", "the string \"x\"": for the "found ..." part of a message.
 std::string describe(const toml::node& node);
