@@ -263,7 +263,7 @@ Chart front_chart(const CapacityRules& rules, const Yield& yield, const std::str
                   const CapacityPlaces& places, const std::string& kind) {
   Chart chart = start(kind, rules, of, yield.figure, yield.title);
   ChartPanel& panel = chart.panel();
-  panel.x = {.name = "P90 interactivity [tokens/s that 9 of 10 users see]", .log = 2};
+  panel.x = {.name = "P90 interactivity [tokens/s; 9 of 10 turns are at least as fast]", .log = 2};
   panel.y.name = yield.y;
   const auto drams = unique(places, [](const auto* each) { return dram_of(*each); });
   const auto gpus = unique(places, [](const auto* each) { return each->gpu; });

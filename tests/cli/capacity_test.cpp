@@ -112,7 +112,7 @@ TEST_CASE("capacity finds the largest load within limits, and says what binds an
     const std::string data = report_data(program);
     CHECK_THAT(program.page("report"), Contains("Capacity within limits") && Contains("ttft_p90"));
     CHECK_THAT(data, Contains("Capacity: agents per GPU") && Contains("\"figure\":\"front\"") &&
-                         Contains("P90 interactivity [tokens/s that 9 of 10 users see]") &&
+                         Contains("P90 interactivity [tokens/s; 9 of 10 turns are at least as fast]") &&
                          Contains("\"mark\":\"square\""));
   }
   SECTION("every load and seed says the same") {
