@@ -129,7 +129,14 @@ int Rounds::run_open() {
 
 bool is_over(int exit_code) { return exit_code == kOk || exit_code == kSomeCellsFailed; }
 
+sweep::LockHolder Rounds::self() const {
+  const worker::Host host = worker::detect_host();
+  return {host.name, host.pid, options_.slurm_job};
+}
+
 int Rounds::search(const std::function<Asked()>& judge, std::optional<int> budget) {
+  if (!lock_)
+    lock_.emplace(run_.archive + ".search.d/lock", run_.archive, self(), sweep::KeepWaiting());
   for (asked_ = judge(); !asked_.open.empty(); asked_ = judge()) {
     is_out_of_budget_ = asked_.exceeds(budget);
     if (is_out_of_budget_) return kIncomplete;
@@ -201,8 +208,7 @@ void Rounds::write(const std::string& archive, const sweep::ArchiveReader& reade
   head.sweep_name = reader.sweep_name();
   head.spec_text = spec_text;
   head.tool_version = reader.tool_version();
-  const worker::Host host = worker::detect_host();
-  head.self = {host.name, host.pid, options_.slurm_job};
+  head.self = self();
   head.keep_previous = false;
   sweep::FileOps files;
   sweep::Archive(archive, head, std::move(cells), files);

@@ -8,6 +8,7 @@
 #include "driver/plan/plan.hpp"
 #include "driver/search/child_runs.hpp"
 #include "sweeps/archive/reader.hpp"
+#include "sweeps/commits/lock.hpp"
 
 namespace driver {
 
@@ -52,7 +53,8 @@ class Rounds {
 
   /// Runs what `judge` reads to be open, and asks it again, until nothing is. Returns the exit
   /// code: kOk where cells failed, too; kIncomplete where a round would need more than `budget`
-  /// cells.
+  /// cells. Keeps other searches out of the archive from then on, since both would write what their
+  /// runs read: throws sweep::ArchiveInUse while there is one.
   int search(const std::function<Asked()>& judge, std::optional<int> budget = {});
   /// The cells asked for by the last judgement.
   const Asked& asked() const { return asked_; }
@@ -77,6 +79,7 @@ class Rounds {
              const std::string& spec_text, std::vector<sweep::CellRecord> cells) const;
   void finish(const std::string& archive, const ReasonOf& reason_of) const;
   sweep::ArchiveReader archive_of(const std::string& path) const;
+  sweep::LockHolder self() const;
   std::vector<std::string> only_of(const std::set<int>& cells) const;
   int start(const ChildRun& run, const std::string& message, const std::string& says = "") const;
   int run_open();
@@ -85,6 +88,7 @@ class Rounds {
   const ChildRuns& runs_;
   std::string name_;
   ChildRun run_;
+  std::optional<sweep::ArchiveLock> lock_;  // among searches; each of their runs locks the archive
   Plan plan_;
   Asked asked_;
   std::optional<sweep::ArchiveReader> reader_;

@@ -14,6 +14,26 @@ TEST_CASE("an archive of another sweep stays as it is, without files of the sear
   CHECK(program.names_in("") == before);
 }
 
+TEST_CASE("a search into the archive of another one that runs is refused, which finds its answer") {
+  const Program program;
+  program.write("agents.toml", kAgents);
+  const Outcome alone = search(program, {}, "alone.h5");
+  program.write("launch.sh", R"(
+if ! [ -e second ]; then
+  "$1" capacity agents.toml --slo ttft_p90=1.5 --archive a.h5 >second 2>&1
+  echo " exit code $?" >>second
+fi
+exec "$@"
+)");
+  const Outcome found = search(program, {"--launch", "sh launch.sh"});
+  CHECK_THAT(program.read("second"), Contains("a.h5 is in use by process ") &&
+                                         Contains(" exit code 6") && !Contains("round"));
+  CHECK(found.exit_code == 0);
+  CHECK(program.read("a.capacity.toml") == program.read("alone.capacity.toml"));
+  CHECK(program.run({"check", "--equal", "alone.h5", "a.h5"}).exit_code == 0);
+  CHECK_FALSE(program.exists("a.h5.search.d"));
+}
+
 TEST_CASE("limits and prices that ask for no further cell reach the archive and its report") {
   const Program program;
   program.write("agents.toml", kAgents);
