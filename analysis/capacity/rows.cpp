@@ -45,13 +45,6 @@ std::string problem_of(const sweep::CellRecord& cell) {
   return cell.has_run() ? "cell " + std::to_string(cell.index) + ' ' + why : why;
 }
 
-/// Why so many jobs were never in progress together; empty if they were.
-std::string lack_of_jobs(double live, double jobs) {
-  if (!(jobs < live)) return "";
-  return four_digits(live) + " agents of " + four_digits(jobs) +
-         " jobs are never live together: raise workload.jobs or lower --most";
-}
-
 /// Which limit the first loads that miss the objective break.
 void find_binding(const CapacityRules& rules, Capacity& capacity) {
   for (const Limit& limit : capacity.slo->limits) {
@@ -133,6 +126,12 @@ std::vector<CapacityPlace> capacity_places(const CapacityRules& rules,
     places[at->second].cells.emplace(Question{load_number, seed}, std::move(cell));
   }
   return places;
+}
+
+std::string lack_of_jobs(double live, double jobs) {
+  if (!(jobs < live)) return "";
+  return four_digits(live) + " agents of " + four_digits(jobs) +
+         " jobs are never live together: raise workload.jobs or lower --most";
 }
 
 std::string estimate_text(const Estimate& estimate) {

@@ -63,6 +63,9 @@ struct Capacity {
 std::vector<Capacity> capacities_of(const CapacityRules& rules,
                                     const std::vector<CapacityPlace>& places);
 
+/// Why so many jobs are never in progress together; empty if they are.
+std::string lack_of_jobs(double live, double jobs);
+
 /// "84.2 (79.1 to 89.6)"
 std::string estimate_text(const Estimate& estimate);
 

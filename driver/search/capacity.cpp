@@ -69,6 +69,41 @@ void check_confirm(const Options& options, const std::string& searched) {
   make_plan(options.arguments.front(), on);
 }
 
+/// Throws where live agents are searched up to more of them than the cell has jobs. Of jobs that
+/// are wrong its run says so.
+void check_jobs(const PlannedCell& planned, double most, worker::WorkloadCache& workloads) {
+  const worker::ExperimentConfig config = planned.config();
+  std::size_t jobs = 0;
+  try {
+    jobs =
+        workloads.load(config.workload, config.engine.scheduler.max_model_len).workload.jobs.size();
+  } catch (const worker::InputError&) {
+    return;
+  }
+  const std::string lacks = analysis::lack_of_jobs(most, static_cast<double>(jobs));
+  if (lacks.empty()) return;
+  const auto given = planned.cell.params.find("workload.jobs");
+  throw sweep::SpecError(
+      (given == planned.cell.params.end() ? "" : sweep::to_text(given->second.where) + ": ") +
+      lacks);
+}
+
+/// Throws where a search cannot write tables of its own behind the file, which has them inline.
+void check_tables(const sweep::SweepSpec& spec) {
+  const auto check = [&](const std::string& table, const sweep::Location* where) {
+    try {
+      sweep::parse_spec(spec.text + '\n' + table, spec.path);
+    } catch (const sweep::SpecError&) {
+      throw sweep::SpecError(
+          (where == nullptr ? spec.path : sweep::to_text(*where)) + ": capacity adds " + table +
+          " to the sweep, which cannot have it inline, in braces: write a table below its name");
+    }
+  };
+  check("[capacity.search]",
+        spec.capacity.empty() ? nullptr : &spec.capacity.begin()->second.where);
+  check("[[include]]", spec.includes.empty() ? nullptr : &spec.includes.front().where);
+}
+
 /// A value of the cells over the seeds of a load.
 analysis::Estimate estimate_at(const CapacityPlace& place, std::size_t load, auto value_of) {
   analysis::BySeed values;
@@ -101,10 +136,14 @@ class CapacitySearch {
     if (std::error_code none; fs::equivalent(runs_.sweep_file(), spec.path, none))
       throw UsageError(spec.path + " is the file that the search writes beside " + archive +
                        ": give --archive another name");
+    check_tables(spec);
     rounds_.plan(spec.path);
+    worker::WorkloadCache workloads;
     for (const PlannedCell& planned : rounds_.plan().cells) {
       std::string& block = blocks_[rules_.place_name(planned.cell.axes)];
       if (!block.empty()) continue;
+      if (rules_.load == "workload.live" && planned.runs())
+        check_jobs(planned, rules_.search.loads.back(), workloads);
       for (const auto& [axis, value] : written_axes(planned))
         if (!rules_.is_own(axis)) block += '"' + axis + "\" = " + sweep::to_text(value) + '\n';
     }

@@ -212,8 +212,6 @@ TEST_CASE("limits that no load meets, or that all meet, are said with their numb
   CHECK_THAT(all.out, Contains("at least 3; raise --most"));
   const std::string data = report_data(program);
   CHECK_THAT(data, Contains("\"no host memory, at least\"") && Contains("\"mark\":\"right\""));
-  CHECK_THAT(search(program, {"--slo", "ttft_p90=1000", "--most", "40"}, "b.h5").out,
-             Contains("agents of 16 jobs are never live together: raise workload.jobs"));
 }
 
 TEST_CASE("a budget that is too small to decide says so, and a larger one goes on") {
@@ -247,6 +245,20 @@ TEST_CASE("a search that cannot be for a capacity is refused, with its place") {
              Contains("the most to try must be a whole number above the least, 1") &&
                  Contains("or give --most"));
   CHECK_THAT(complaint(kAgents, {"--most", "1"}), Contains("--most: the most to try must be"));
+  CHECK_THAT(complaint(kAgents, {"--most", "40"}),
+             Contains("agents.toml:16:1: 40 agents of 16 jobs are never live together: raise "
+                      "workload.jobs or lower --most"));
+  CHECK_THAT(complaint(kAgents, {"--set", "workload.jobs=11"}),
+             Contains("kvsweep: --set: 12 agents of 11 jobs are never live together"));
+  CHECK_THAT(complaint(with("jobs = 16\n", ""), {"--most", "101"}),
+             Contains("kvsweep: 101 agents of 100 jobs are never live together"));
+  CHECK_THAT(complaint("capacity = { step = 0.5 }\n" + kAgents),
+             Contains("agents.toml:1:14: capacity adds [capacity.search] to the sweep, which "
+                      "cannot have it inline, in braces"));
+  CHECK_THAT(complaint("include = [{ \"workload.live\" = 3, gpu = \"h100-80gb\", policy = "
+                       "\"fcfs\", \"workload.seed\" = 1 }]\n" +
+                       kAgents),
+             Contains("agents.toml:1:12: capacity adds [[include]] to the sweep"));
   CHECK_THAT(complaint(kAgents, {"--slo", "jobs=3"}), Contains("--slo: jobs has no direction"));
   CHECK_THAT(complaint(kAgents, {"--slo", "ttf_p90=3"}), Contains("(did you mean \"ttft_p90\"?)"));
   CHECK_THAT(complaint(kAgents, {"--slo", "ttft=3"}),
