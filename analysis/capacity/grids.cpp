@@ -121,6 +121,15 @@ Ratio over_fcfs(const CapacityRules& rules, const Capacity& capacity,
   return {};
 }
 
+/// "1.305 (0.837 to 2.035)", and over how many pairs of equal seeds where fcfs lacks some.
+std::string ratio_text(const CapacityRules& rules, const Capacity& at, const Ratio& ratio) {
+  if (std::isnan(ratio.value)) return "-";
+  const std::string pairs =
+      std::to_string(ratio.repeats) + " of " + std::to_string(at.search.seeds.size()) + " seeds";
+  return (is_least(rules, at) ? "at least " : "") + estimate_text(ratio) +
+         (ratio.repeats == at.search.seeds.size() ? "" : ", " + pairs);
+}
+
 /// "2.661 s at 88 (3 of 3)"
 std::string next_step(const Capacity& capacity) {
   if (capacity.binds == nullptr) return "-";
@@ -140,15 +149,16 @@ void add_answer(const CapacityRules& rules, CapacityColumns& columns) {
                  [&](const Capacity& at) { return is_least(rules, at) ? "yes" : "no"; });
     columns.text("verdict", [&](const Capacity& at) { return at.verdict(rules); });
     columns.numbers("ratio_to_fcfs", ratio);
+    columns.number("pairs_with_fcfs", [&](const Capacity& at) {
+      const Ratio of = ratio(at);
+      return std::isnan(of.value) ? sweep::kNotObserved : static_cast<double>(of.repeats);
+    });
   } else {
     columns.add({"capacity", rules.unit() + " per GPU", false}, [&](const Capacity& at) {
       const std::string verdict = at.verdict(rules);
       return verdict.empty() ? estimate_text(at.load) : verdict;
     });
-    columns.text("of fcfs", [&](const Capacity& at) {
-      const std::string text = estimate_text(ratio(at));
-      return is_least(rules, at) && text != "-" ? "at least " + text : text;
-    });
+    columns.text("of fcfs", [&](const Capacity& at) { return ratio_text(rules, at, ratio(at)); });
   }
   columns.number("seeds", "", "seeds",
                  [](const Capacity& at) { return static_cast<double>(at.search.seeds.size()); });

@@ -84,6 +84,32 @@ TEST_CASE("what serves the largest load is at least so many times fcfs's, withou
   CHECK(first(world.grid(GridFormat::csv), "ratio_to_fcfs_low95").empty());
 }
 
+TEST_CASE("a ratio to fcfs says over how many pairs it is where fcfs lacks seeds") {
+  World world(sweep::kNotObserved);
+  world.rules.search.most_seeds = 5;
+  world.places.insert(world.places.begin(), world.places.front());
+  CapacityPlace& wide = world.places.front();
+  wide.policy = "job_fcfs";
+  for (std::size_t load = 0; load < 3; ++load)
+    for (int seed = 3; seed < 5; ++seed) wide.cells[{load, seed}] = wide.cells.at({load, 0});
+  world.rules.search.loads = {1, 20, 21};
+  for (const std::size_t load : {1, 2})
+    wide.cells.at({load, 0}).metrics.at("ttft_p90") = load == 1 ? 1 : 4;
+  for (auto& place : world.places)
+    for (auto& [question, cell] : place.cells) cell.metrics.at("jobs") = 30;
+  CHECK(first(world.grid(GridFormat::csv), "seeds") == "5");
+  CHECK(first(world.grid(GridFormat::csv), "pairs_with_fcfs") == "3");
+  CHECK_THAT(first(world.grid(GridFormat::text), "of fcfs"),
+             Catch::Matchers::Contains("), 3 of 5 seeds"));
+}
+
+TEST_CASE("loads above the number of jobs have no answer") {
+  World world(sweep::kNotObserved);
+  for (auto& [question, cell] : world.places.front().cells) cell.metrics["jobs"] = 1;
+  CHECK(first(world.grid(GridFormat::text), "capacity") ==
+        "2 agents of 1 jobs are never live together: raise workload.jobs or lower --most");
+}
+
 TEST_CASE("where a seed serves no load there is no output within the limits") {
   World world(sweep::kNotObserved);
   world.places.front().cells.at({0, 2}).metrics.at("ttft_p90") = 3;
