@@ -146,7 +146,7 @@ Json as_aiperf(const ConfiguredCell& cell, const sweep::Table& turns) {
   const double seconds = requests.duration_s();
   Values per_user;
   for (const double each : requests.per_token_ms) per_user.push_back(1e3 / each);
-  return {{"schema_version", "1.3"},
+  return {{"schema_version", "1.4"},
           {"request_throughput", number("requests/sec", requests.count() / seconds)},
           {"request_latency", distribution("ms", requests.latency_ms)},
           {"request_count", number("requests", requests.count())},

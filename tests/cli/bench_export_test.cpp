@@ -95,13 +95,13 @@ TEST_CASE("turns are exported as AIPerf and vLLM's benchmark define their fields
   CHECK(number_at(vllm, "request_throughput") == Approx(count / (last - first)));
 }
 
-TEST_CASE("AIPerf's blocks have the fields and units of its schema 1.3") {
+TEST_CASE("AIPerf's blocks have the fields and units of its schema 1.4") {
   const Program program;
   REQUIRE(program.run({"run", "tiny.toml", "--archive", "a.h5"}).exit_code == 0);
   const auto lines = support::lines_of(program.run({"export", "a.h5", "--format", "aiperf"}).out);
   REQUIRE(lines.size() == 2);
   const auto export_of_cell = nlohmann::json::parse(lines[0]);
-  CHECK(export_of_cell.at("schema_version") == "1.3");
+  CHECK(export_of_cell.at("schema_version") == "1.4");
   CHECK(export_of_cell.at("was_cancelled").is_boolean());
   // A record is of single requests and has their distribution; others are one number.
   struct Block {
