@@ -2,7 +2,7 @@
 import os
 import signal
 
-from sandbox import Cluster, archives, sweep
+from sandbox import PROGRAM, Cluster, archives, sweep
 from cases import case, expect, expect_equal, expect_in, main
 
 NO_SUCH_WORKER, IN_USE, INCOMPLETE = 4, 6, 75
@@ -142,6 +142,30 @@ def cancelled():
         after = cluster.finished("results.a100-40gb.h5")
         expect_equal({label: after[label] for label in stored}, stored, "stored cells")
         cluster.expect_same_results("results.a100-40gb.h5")
+
+
+@case("a search for a capacity starts its runs within its job, and goes on in the next one after a cancellation")
+def capacity():
+    agents = (sweep(gpus=("h100-80gb",), jobs=100).replace("jps = [5, 10]", '"workload.live" = [1, 12]\n"workload.seed" = [1, 2, 3]')
+              .replace("jobs = 100", "jobs = 100\narrivals = \"live\"\n[engine]\nkv_tokens = 40000"))
+    search = ["capacity", "small.toml", "--slo", "ttft_p90=0.4"]
+    with Cluster(agents) as cluster:
+        words = [PROGRAM, *search, "--archive", "out/capacity.h5", "--launch", "'mpirun --bind-to none -n 3'"]
+        cluster.write("capacity.sbatch", "\n".join((
+            "#!/bin/sh", "#SBATCH --partition=gpu-h100 --nodes=1 --ntasks=3", f"#SBATCH --chdir={cluster.path}",
+            f"#SBATCH --output={cluster.file('out/capacity.%j.log')}", " ".join(words), "")))
+        first = cluster.submit_again("capacity.sbatch")
+        first.until_logged("capacity: round 3,")
+        first.cancel()
+        first.wait()
+        cluster.until_nobody_runs("out/capacity.h5")
+        second = cluster.submit_again("capacity.sbatch")
+        expect_equal(second.wait(), 0, second.log())
+        expect("capacity: round 1," in second.log() and "0 of 2 rows decided, 6 cells" not in second.log(), second.log())
+        alone = cluster.kvsweep(*search, "--archive", "alone.h5")
+        expect_in(alone.stdout[:alone.stdout.index("Results: ")], second.log(), "the answer")
+        equal = cluster.kvsweep("check", "--equal", "alone.h5", "out/capacity.h5")
+        expect_equal(equal.returncode, 0, f"check --equal, {equal}")
 
 
 @case("a second job on an archive ends at once with 6 and who has it, and the first has all its cells")
