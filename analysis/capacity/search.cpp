@@ -24,20 +24,33 @@ bool is_wide(const Estimate& capacity, const std::vector<double>& loads) {
   return (capacity.interval.high - capacity.interval.low) / 2 > loads[at + 1] - loads[at];
 }
 
-SeedAnswers search_seed(const SearchRules& rules, int seed, std::size_t start, RowSearch& row,
-                        const MeetsAt& meets) {
-  SeedAnswers answers;
-  while (const auto load = next_load(answers, start, rules.loads)) {
+/// The largest load that was not tried, from half of the seed's answer up to it.
+std::optional<std::size_t> untried_below(const SeedAnswers& answers,
+                                         const std::vector<double>& loads) {
+  std::size_t load = answers.most().value_or(0);
+  for (const double half = loads[load] / 2; load > 0 && loads[load] >= half; --load)
+    if (!answers.met.contains(load)) return load;
+  return std::nullopt;
+}
+
+/// Adds to the seed's answers; `closely` where some load meets the objective above one that does
+/// not.
+void search_seed(const SearchRules& rules, int seed, std::size_t start, bool closely,
+                 RowSearch& row, const MeetsAt& meets) {
+  SeedAnswers& answers = row.seeds[static_cast<std::size_t>(seed)];
+  for (;;) {
+    auto load = next_load(answers, start, rules.loads);
+    if (!load && closely) load = untried_below(answers, rules.loads);
+    if (!load) return;
     const Question question{*load, seed};
     row.asked.push_back(question);
     const std::optional<bool> met = meets(question);
     if (!met) {
       row.open.push_back(question);
-      break;
+      return;
     }
     answers.met[*load] = *met;
   }
-  return answers;
 }
 
 }  // namespace
@@ -133,9 +146,14 @@ RowSearch search_row(const SearchRules& rules, const MeetsAt& meets) {
   RowSearch row;
   std::size_t start = 0;
   for (int seeds = seeds_of_next_round(0, rules.most_seeds);;) {
-    while (static_cast<int>(row.seeds.size()) < seeds)
-      row.seeds.push_back(
-          search_seed(rules, static_cast<int>(row.seeds.size()), start, row, meets));
+    for (int seed = static_cast<int>(row.seeds.size()); seed < seeds; ++seed) {
+      row.seeds.emplace_back();
+      search_seed(rules, seed, start, false, row, meets);
+    }
+    if (row.is_over() && std::ranges::any_of(row.seeds, [](const SeedAnswers& each) {
+          return !each.above().empty();
+        }))
+      for (int seed = 0; seed < seeds; ++seed) search_seed(rules, seed, start, true, row, meets);
     if (!row.is_over() || row.none_meets() || row.all_meet(rules)) return row;
     const Estimate capacity = mean_of(row.capacities(rules));
     if (seeds >= rules.most_seeds || !is_wide(capacity, rules.loads)) return row;

@@ -67,7 +67,8 @@ struct RowSearch {
 };
 
 /// Searches on three seeds, and on more of them while the 95 % interval of the capacity reaches
-/// further than one load; these start where the first three ended.
+/// further than one load; these start where the first three ended. Where a seed is not monotone,
+/// each is searched at every load from half its answer on.
 RowSearch search_row(const SearchRules& rules, const MeetsAt& meets);
 
 /// The number of the largest load that is not above `load`; 0 if all are.

@@ -89,6 +89,19 @@ TEST_CASE("a smaller load that misses bounds the answer, and larger ones that me
   CHECK(again.met.at(18));
 }
 
+TEST_CASE("where one seed is not monotone, no seed's answer hides a miss in its upper half") {
+  const SearchRules rules = rules_to(200);
+  const Meets meets = [](double load, int seed) {
+    if (seed == 0)
+      return load <= 81 || load == 108;  // which is looked at, two loads above the miss
+    return load <= 131 && !(seed == 1 && load == 81);
+  };
+  const RowSearch row = search(rules, meets);
+  REQUIRE(row.is_over());
+  for (int seed = 0; seed < 3; ++seed)
+    CHECK(row.capacities(rules).at(seed) == by_brute_force(rules, meets, seed));
+}
+
 TEST_CASE("more seeds are asked for only where the interval is wider than a load") {
   const SearchRules rules = rules_to(512, 10);
   const auto capacity = [](int wide) {
