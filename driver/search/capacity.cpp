@@ -241,7 +241,7 @@ class CapacitySearch {
       if (!asked.open.empty() && !asked.exceeds(options_.budget)) write_sweep();
       return asked;
     };
-    return rounds_.search(judge_and_write, options_.budget);
+    return rounds_.search(judge_and_write);
   }
 
   /// Runs the capacities and the loads above them on another backend, too, within the budget for
@@ -262,9 +262,7 @@ class CapacitySearch {
     for (const CapacityPlace& place : places_)
       for (const Question& question : further_.at(place.name))
         cells.insert(rounds_.index_of(*place.cells.at(question).record));
-    return cells.empty()
-               ? kOk
-               : rounds_.confirm(*options_.confirm, stem_ + ".confirm.h5", cells, options_.budget);
+    return cells.empty() ? kOk : rounds_.confirm(*options_.confirm, stem_ + ".confirm.h5", cells);
   }
 
   /// Both backends at the loads that were confirmed.

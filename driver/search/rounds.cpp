@@ -134,11 +134,11 @@ sweep::LockHolder Rounds::self() const {
   return {host.name, host.pid, options_.slurm_job};
 }
 
-int Rounds::search(const std::function<Asked()>& judge, std::optional<int> budget) {
+int Rounds::search(const std::function<Asked()>& judge) {
   if (!lock_)
     lock_.emplace(run_.archive + ".search.d/lock", run_.archive, self(), sweep::KeepWaiting());
   for (asked_ = judge(); !asked_.open.empty(); asked_ = judge()) {
-    is_out_of_budget_ = asked_.exceeds(budget);
+    is_out_of_budget_ = asked_.exceeds(options_.budget);
     if (is_out_of_budget_) return kIncomplete;
     if (const int code = run_open(); code != kOk) return code;
   }
@@ -169,8 +169,8 @@ int Rounds::report_end(const std::string& name, int exit_code) const {
 }
 
 int Rounds::confirm(const std::string& backend, const std::string& archive,
-                    const std::set<int>& cells, std::optional<int> budget) {
-  is_out_of_budget_ = asked_.exceeds(budget);
+                    const std::set<int>& cells) {
+  is_out_of_budget_ = asked_.exceeds(options_.budget);
   if (is_out_of_budget_) return kIncomplete;
   if (fs::exists(archive)) archive_of(archive);
   ChildRun run = run_;

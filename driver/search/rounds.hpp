@@ -52,10 +52,10 @@ class Rounds {
   bool ask(const sweep::CellRecord& record, Asked& asked) const;
 
   /// Runs what `judge` reads to be open, and asks it again, until nothing is. Returns the exit
-  /// code: kOk where cells failed, too; kIncomplete where a round would need more than `budget`
-  /// cells. Keeps other searches out of the archive from then on, since both would write what their
-  /// runs read: throws sweep::ArchiveInUse while there is one.
-  int search(const std::function<Asked()>& judge, std::optional<int> budget = {});
+  /// code: kOk where cells failed, too; kIncomplete where a round would need more than
+  /// --budget cells. Keeps other searches out of the archive from then on, since both would write
+  /// what their runs read: throws sweep::ArchiveInUse while there is one.
+  int search(const std::function<Asked()>& judge);
   /// The cells asked for by the last judgement.
   const Asked& asked() const { return asked_; }
   bool is_out_of_budget() const { return is_out_of_budget_; }
@@ -64,8 +64,7 @@ class Rounds {
   int report_end(const std::string& name, int exit_code) const;
 
   /// Runs cells on another backend, into another archive, unless that is beyond the budget.
-  int confirm(const std::string& backend, const std::string& archive, const std::set<int>& cells,
-              std::optional<int> budget);
+  int confirm(const std::string& backend, const std::string& archive, const std::set<int>& cells);
   using ReasonOf = std::function<std::string(const sweep::CellRecord&)>;
   /// Marks cells of an archive that have not run as excluded, where there is a reason.
   void exclude(const std::string& archive, const ReasonOf& reason_of) const;

@@ -121,7 +121,7 @@ int run_until_decided(const Options& options) {
   Rounds rounds(options, runs, "run --until-decided", child_run(options, archive));
   rounds.plan(spec.path);
   check(options, rounds.plan().spec);
-  const int code = rounds.search([&] { return judge(rounds); }, options.budget);
+  const int code = rounds.search([&] { return judge(rounds); });
   if (code == kOk) rounds.finish();
   const std::vector<analysis::ConfiguredCell> cells = cells_of(rounds);
   if (code == kOk || rounds.is_out_of_budget())
