@@ -130,14 +130,6 @@ std::string ratio_text(const CapacityRules& rules, const Capacity& at, const Rat
          (ratio.repeats == at.search.seeds.size() ? "" : ", " + pairs);
 }
 
-/// "2.661 s at 88 (3 of 3)"
-std::string next_step(const Capacity& capacity) {
-  if (capacity.binds == nullptr) return "-";
-  return capacity.binds->with_unit(four_digits(capacity.value)) + " at " +
-         four_digits(capacity.next) + " (" + std::to_string(capacity.misses) + " of " +
-         std::to_string(capacity.search.seeds.size()) + ")";
-}
-
 /// The answer, or why there is none, and what stops the next load.
 void add_answer(const CapacityRules& rules, CapacityColumns& columns) {
   const std::string unit = unit_in_name(rules);
@@ -190,6 +182,13 @@ void add_costs(const CapacityRules& rules, CapacityColumns& columns) {
 }
 
 }  // namespace
+
+std::string next_step(const Capacity& capacity) {
+  if (capacity.binds == nullptr) return "-";
+  return capacity.binds->with_unit(four_digits(capacity.value)) + " at " +
+         four_digits(capacity.next) + " (" + std::to_string(capacity.misses) + " of " +
+         std::to_string(capacity.search.seeds.size()) + ")";
+}
 
 Grid capacity_grid(const CapacityRules& rules, const std::vector<Capacity>& capacities,
                    GridFormat format) {

@@ -69,6 +69,9 @@ std::string lack_of_jobs(double live, double jobs);
 /// "84.2 (79.1 to 89.6)"
 std::string estimate_text(const Estimate& estimate);
 
+/// "2.661 s at 88 (3 of 3)": where the next load breaks the objective, of how many seeds.
+std::string next_step(const Capacity& capacity);
+
 // Tables to read, and for programs: there a column has numbers or texts alone, its name says the
 // unit, and what is not known is empty.
 

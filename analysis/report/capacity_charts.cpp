@@ -57,6 +57,24 @@ std::string outcome(const CapacityRules& rules, const Capacity& capacity) {
          (capacity.binds == nullptr ? "" : ", then " + capacity.binds->metric);
 }
 
+/// "Most: cpu_offload, 64 GiB, with 84.20 agents, then tpot_p90 is 0.0539 s at 92.60 (5 of 5). "
+std::string most_of(const CapacityRules& rules, const std::vector<const Capacity*>& rows) {
+  double most = 0;
+  for (const Capacity* each : rows) most = std::fmax(most, each->load.value);
+  std::vector<std::string> names;
+  std::string outcome;
+  for (const Capacity* each : rows) {
+    if (!(most > 0 && each->load.value == most)) continue;
+    names.push_back(row_of(*each->place));
+    if (names.size() > 1) continue;
+    const std::string verdict = each->verdict(rules);
+    outcome = verdict.empty() ? four_digits(most) + ' ' + rules.unit() : verdict;
+    if (each->binds != nullptr)
+      outcome += ", then " + each->binds->metric + " is " + next_step(*each);
+  }
+  return names.empty() ? "" : "Most: " + sweep::joined(names, "; ") + ", with " + outcome + ". ";
+}
+
 /// The capacities with one amount of host memory, at their rows; `is_least`: those of which the
 /// largest load that was tried meets the limits.
 ChartSeries capacity_series(const CapacityRules& rules, const std::vector<const Capacity*>& rows,
@@ -102,9 +120,10 @@ Chart capacity_chart(const CapacityRules& rules, const Slo& slo, const std::stri
       series.color = std::to_string(i);
       if (!series.x.empty()) panel.series.push_back(std::move(series));
     }
-  chart.note = "The largest load with " + sweep::joined(mapped(slo.limits, &Limit::text)) +
+  chart.note = most_of(rules, rows) + "The largest load with " +
+               sweep::joined(mapped(slo.limits, &Limit::text)) +
                "; in brackets and as bars: 95 % over the seeds; then: the limit that the next load "
-               "breaks. " +
+               "breaks, the mean there, and by how many seeds. " +
                kind + '.';
   if (panel.series.empty()) chart.nothing = "No row is decided.";
   return chart;
