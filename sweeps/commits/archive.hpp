@@ -53,7 +53,7 @@ struct ArchiveOptions {
 /// Committed cells are files of their own, shards, in the folder "<path>.d". A merge moves them
 /// into the archive `path`. A merge writes a new file with all rows in plan order, reads it back
 /// and renames it over the old one, so the archive is a closed file that any HDF5 program can read
-/// at every instant, and depends only on its cells, not on when and where they ran.
+/// at every instant. What it holds depends only on its cells, not on when and where they ran.
 ///
 /// The order of writes. 1. A worker forms a shard in memory; the driver checks its SHA-256. 2. A
 /// commit syncs a temporary file, renames it to "<key>.h5", by its first cell, and syncs the
