@@ -263,67 +263,6 @@ TEST_CASE("every run that finished a cell is a row of the provenance, also one t
         std::vector<std::string>{"run 0", "run 1", "run 2"});
 }
 
-TEST_CASE("starts that no commit followed are reported to the next run, with what is known of them",
-          "[archive]") {
-  ArchiveWorld world(3);
-  world.open();
-  for (const int cell : {0, 1, 2}) {
-    world.archive().marks().write({world.key(cell), 2, 1, "node-7", 99, "running", ""});
-  }
-  std::ofstream(world.archive().marks().path(world.key(1)), std::ios::app) << "died=signal 11\n";
-  world.commit(0);
-  world.archive().marks().remove(world.key(2));
-  world.open();
-  REQUIRE(world.archive().deaths().size() == 1);
-  const RunMark& death = world.archive().deaths().front();
-  CHECK(death.key == world.key(1));
-  CHECK(death.attempt == 2);
-  CHECK(death.deaths == 1);
-  CHECK(death.host == "node-7");
-  CHECK(death.pid == 99);
-  CHECK(death.phase == "running");
-  CHECK(death.died == "signal 11");
-}
-
-TEST_CASE("a start counts as a death when it is signed for, or was all that ran and not stopped") {
-  RunMark mark;
-  mark.deaths = 1;
-  CHECK(deaths_of(mark) == 1);  // another process drove, and no note blames the cell
-  mark.alone = true;
-  CHECK(deaths_of(mark) == 2);
-  mark.stopped = "1";
-  CHECK(deaths_of(mark) == 1);
-  mark.died = "signal 11";
-  CHECK(deaths_of(mark) == 2);
-}
-
-TEST_CASE("a second driver is refused, and told who has the archive", "[archive]") {
-  ArchiveWorld world(1);
-  world.open();
-  FileOps files;
-  const std::string error = error_of<ArchiveInUse>(
-      [&] { Archive second(world.path(), world.options, world.plan, files); });
-  CHECK_THAT(error, Contains("is in use by process " + std::to_string(world.options.self.pid) +
-                             " on host node-1 (SLURM job 4711)"));
-  world.commit(0);
-  CHECK(world.done().size() == 1);
-}
-
-TEST_CASE("a driver that may wait gets the archive when the other one is done", "[archive]") {
-  ArchiveWorld world(1);
-  world.open();
-  FileOps files;
-  int asked = 0;
-  ArchiveOptions options = world.options;
-  options.keep_waiting = [&](const LockHolder& holder) {
-    CHECK(holder.host == "node-1");
-    if (++asked == 3) world.close();
-    return true;
-  };
-  const Archive second(world.path(), options, world.plan, files);
-  CHECK(asked == 3);
-}
-
 TEST_CASE("an archive that is no archive of this sweep and program is refused and left alone",
           "[archive]") {
   ArchiveWorld world(2);

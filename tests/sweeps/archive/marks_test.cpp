@@ -98,3 +98,62 @@ TEST_CASE("a process killed while it takes a shared mark apart leaves what is kn
                        {world.key(0), {4, 0}}, {world.key(1), {4, 1}}, {world.key(2), {4, 0}}});
   }
 }
+
+TEST_CASE("a mark whose last line was cut off keeps the lines before it", "[archive][crash]") {
+  ArchiveWorld world(1);
+  world.open();
+  const RunMark mark{world.key(0), 2, 1, "node-7", 99, "running", ""};
+  world.archive().marks().write(mark);
+  const std::string line = "died=signal 11\n";
+  std::string written;
+  for (const char letter : line) {
+    std::ofstream(world.archive().marks().path(mark.key), std::ios::app) << letter;
+    written += letter;
+    INFO("after " << written);
+    world.close();
+    const std::vector<RunMark> found = run_marks(world.path());
+    REQUIRE(found.size() == 1);
+    CHECK(found[0].attempt == 2);
+    CHECK(found[0].deaths == 1);
+    CHECK(found[0].host == "node-7");
+    CHECK(found[0].pid == 99);
+    CHECK(found[0].phase == "running");
+    world.open();
+    REQUIRE(world.archive().deaths().size() == 1);
+    CHECK(deaths_of(world.archive().deaths()[0]) == (written.size() > 5 ? 2 : 1));
+  }
+}
+
+TEST_CASE("starts that no commit followed are reported to the next run, with what is known of them",
+          "[archive]") {
+  ArchiveWorld world(3);
+  world.open();
+  for (const int cell : {0, 1, 2}) {
+    world.archive().marks().write({world.key(cell), 2, 1, "node-7", 99, "running", ""});
+  }
+  std::ofstream(world.archive().marks().path(world.key(1)), std::ios::app) << "died=signal 11\n";
+  world.commit(0);
+  world.archive().marks().remove(world.key(2));
+  world.open();
+  REQUIRE(world.archive().deaths().size() == 1);
+  const RunMark& death = world.archive().deaths().front();
+  CHECK(death.key == world.key(1));
+  CHECK(death.attempt == 2);
+  CHECK(death.deaths == 1);
+  CHECK(death.host == "node-7");
+  CHECK(death.pid == 99);
+  CHECK(death.phase == "running");
+  CHECK(death.died == "signal 11");
+}
+
+TEST_CASE("a start counts as a death when it is signed for, or was all that ran and not stopped") {
+  RunMark mark;
+  mark.deaths = 1;
+  CHECK(deaths_of(mark) == 1);  // another process drove, and no note blames the cell
+  mark.alone = true;
+  CHECK(deaths_of(mark) == 2);
+  mark.stopped = "1";
+  CHECK(deaths_of(mark) == 1);
+  mark.died = "signal 11";
+  CHECK(deaths_of(mark) == 2);
+}
