@@ -7,7 +7,9 @@
 //   results.h5.d/lock        the driver: "node-1\n4711\n\n", its host, process id and SLURM job
 //   results.h5.d/1b...07.h5  a shard, by its first cell: sweeps/hdf5/packed_tables.hpp, and behind
 //                            it "\nkvsweep shard sha256 ", 64 hex digits of that, a line end
-//   results.h5.d/2c...e1.run a mark: "attempt=1\ndeaths=0\nhost=node-1\npid=4711\n..."
+//   results.h5.d/2c...e1.run a mark: "attempt=1\ndeaths=0\nhost=node-1\npid=4711\nphase=running\n
+//                            drives=1\nstart=8213\n" and "with=KEY\n" of cells beside it, behind
+//                            which "stopped=1\n", "by=KEY\n" and "died=signal 11\n" may come
 //   results.h5.d/5f...2a.prov a row of /provenance, as a shard has tables
 //   results.h5.d/*.tmp       unfinished; the next driver removes it
 //

@@ -41,15 +41,18 @@ std::string sealed(std::string bytes) {
 
 void check_seal(const std::string& bytes, const std::string& name) {
   const std::string_view all(bytes);
-  if (all.size() < kTrailerBytes) throw ArchiveDamaged(name + " is damaged: it is truncated");
+  const auto fail = [&](const std::string& why) {
+    throw ArchiveDamaged(name + " is damaged: " + why);
+  };
+  const std::string found = std::to_string(all.size()) + " bytes";
+  if (all.size() < kTrailerBytes)
+    fail("truncated: found " + found + ", a shard has at least " + std::to_string(kTrailerBytes));
   const std::string_view body = all.substr(0, all.size() - kTrailerBytes);
   const std::string_view trailer = all.substr(body.size());
-  if (!trailer.starts_with(kTrailerStart) || trailer.back() != '\n') {
-    throw ArchiveDamaged(name + " is damaged: its last line, the checksum, is missing");
-  }
-  if (trailer.substr(kTrailerStart.size(), kHexDigits) != sha256_of(body)) {
-    throw ArchiveDamaged(name + " is damaged: its bytes do not have the SHA-256 in its last line");
-  }
+  if (!trailer.starts_with(kTrailerStart) || trailer.back() != '\n')
+    fail("its last line, the checksum, is missing from its " + found);
+  if (trailer.substr(kTrailerStart.size(), kHexDigits) != sha256_of(body))
+    fail("its bytes do not have the SHA-256 in its last line");
 }
 
 std::string shard_bytes(std::vector<ShardContents> cells) {

@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include <cerrno>
-#include <cstdlib>
 #include <sstream>
 
-namespace sweep {
+#include "sweeps/text/text.hpp"
 
+namespace sweep {
 namespace {
 
 std::string as_text(const LockHolder& holder) {
@@ -25,7 +25,7 @@ LockHolder parse(const std::string& text) {
     return {"unknown", 0, ""};  // locked, but the holder is not written yet
   std::getline(lines, pid);
   std::getline(lines, holder.slurm_job);
-  holder.pid = std::strtol(pid.c_str(), nullptr, 10);
+  holder.pid = number_from<long>(pid).value_or(0);
   return holder;
 }
 

@@ -4,20 +4,21 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdlib>
 #include <ranges>
 #include <sstream>
+#include <string_view>
 
 #include "sweeps/archive/failures.hpp"
 #include "sweeps/archive/names.hpp"
 #include "sweeps/process/child_process.hpp"
+#include "sweeps/text/text.hpp"
 
 namespace sweep {
-
 namespace {
 
-int number(const std::string& text) {
-  return static_cast<int>(std::strtol(text.c_str(), nullptr, 10));
+template <class Number>
+void read_number(std::string_view text, Number& number) {
+  number = number_from<Number>(text).value_or(number);
 }
 
 /// Marks of each cell that the mark `first` names. Only the cell that ended the process, if the
@@ -44,11 +45,11 @@ std::vector<RunMark> parse_mark(const std::string& key, const std::string& text)
     const std::size_t equals = line.find('=');
     if (equals == std::string::npos) continue;
     const std::string name = line.substr(0, equals), value = line.substr(equals + 1);
-    if (name == "attempt") mark.attempt = number(value);
-    if (name == "deaths") mark.deaths = number(value);
+    if (name == "attempt") read_number(value, mark.attempt);
+    if (name == "deaths") read_number(value, mark.deaths);
     if (name == "host") mark.host = value;
-    if (name == "pid") mark.pid = number(value);
-    if (name == "start") mark.start_ticks = std::strtoll(value.c_str(), nullptr, 10);
+    if (name == "pid") read_number(value, mark.pid);
+    if (name == "start") read_number(value, mark.start_ticks);
     if (name == "phase") mark.phase = value;
     if (name == "drives") mark.alone = value == "1";
     if (name == "stopped") mark.stopped = value;
