@@ -63,10 +63,9 @@ std::vector<ConfigDifference> config_differences(const Config& a, const Config& 
     for (const auto& [key, value] : *config) keys.insert(key);
   std::vector<ConfigDifference> differences;
   for (const std::string& key : keys) {
-    const auto in_a = a.find(key), in_b = b.find(key);
-    const bool both = in_a != a.end() && in_b != b.end();
-    if (!both || !sweep::same_value(in_a->second, in_b->second))
-      differences.push_back({key, find(a, key), find(b, key)});
+    const auto in_a = find(a, key), in_b = find(b, key);
+    if (!in_a || !in_b || !sweep::same_value(*in_a, *in_b))
+      differences.push_back({key, in_a, in_b});
   }
   return differences;
 }
@@ -157,7 +156,9 @@ std::string known_metric(const std::vector<ConfiguredCell>& cells, const std::st
     if (each == "jct_wall_mean_s") return 0;
     return each.ends_with("_mean_s") ? 1 : each.starts_with("jct_wall_") ? 2 : 3;
   });
-  if (names.empty()) throw CompareError("no chosen cell has a result");
+  if (names.empty())
+    throw CompareError("none of " + std::to_string(cells.size()) +
+                       " chosen cells has a result; kvsweep status A.h5 says why");
   throw CompareError("no cell with a result has the figure \"" + name + '"' +
                      sweep::suggestion(name, nearest) + "; there are " + sweep::joined(names));
 }

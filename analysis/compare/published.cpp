@@ -24,7 +24,7 @@ Published::Entry entry_of(const std::string& key, const sweep::Param& param) {
   return entry;
 }
 
-/// Adds "order=plugin" as a key of policies; false: it is no setting.
+/// Adds a setting such as "order=plugin" to `meant`, as a key of policies. False: not a setting.
 bool add_setting(sweep::Alternative& meant, const std::string& setting) {
   const std::size_t equals = setting.find('=');
   if (equals == std::string::npos || equals == 0) return false;
@@ -89,7 +89,8 @@ Published load_published(const std::string& path) {
       published.entries.push_back(entry_of(key, param));
   }
   if (published.source.empty() || (published.metric.empty() && !has_figures))
-    throw sweep::SpecError(path + ": source and metric must be given");
+    throw sweep::SpecError(path + ": " + (published.source.empty() ? "source" : "metric") +
+                           " is missing");
   return published;
 }
 

@@ -1,5 +1,6 @@
 #include "driver/plan/restored.hpp"
 
+#include "driver/plan/history.hpp"
 #include "sweeps/definition/assignment.hpp"
 #include "sweeps/definition/canonical_json.hpp"
 #include "workers/binding/keys.hpp"
@@ -66,8 +67,10 @@ worker::ExperimentConfig restored(const analysis::ConfiguredCell& cell,
   worker::BoundCell bound = worker::bind(params, "sim", *number, profiles);
   require_same_workload(cell, bound);
   const bool modelled = cell.record->backend == "sim";
-  if (modelled && sweep::canonical_json(bound.identity) != cell.record->config_json)
-    throw NotRestored("profiles or files are not what they were when the cells ran");
+  const std::string now = sweep::canonical_json(bound.identity);
+  if (modelled && now != cell.record->config_json)
+    throw NotRestored("profiles or files are not what they were when the cells ran; " +
+                      changes(cell.record->config_json, now));
   if (!modelled && !params.contains("sim.cost_model")) bound.config.cost_model = "kernels";
   const double blocks = cell.figure("gpu_blocks");
   if (!modelled && blocks > 0) bound.config.engine.kv.num_blocks = static_cast<int>(blocks) + 1;

@@ -73,6 +73,14 @@ class HostMemoryAfter {
   bool keep_ = false;
 };
 
+/// ": KEY is X here, the driver planned Y", of a key at which they differ.
+std::string difference(const json& here, const json& planned) {
+  const json changes = json::diff(planned, here), absent = "absent";
+  const std::string key = changes.at(0).at("path").get<std::string>().substr(1);
+  return ": " + key + " is " + here.value(key, absent).dump() + " here, the driver planned " +
+         planned.value(key, absent).dump();
+}
+
 class CellRunner {
  public:
   CellRunner(const Hello& self, int rank, std::shared_ptr<Executor> executor)
@@ -138,11 +146,14 @@ class CellRunner {
     try {
       BoundCell bound = worker::bind(job.params, job.record.backend, job.record.seed, *profiles);
       bound.config.policy_name = bound.policy_label(job.record.axes);
-      if (sweep::sha256_of(sweep::canonical_json(bound.identity)) == job.record.key) return bound;
+      const std::string here = sweep::canonical_json(bound.identity);
+      if (sweep::sha256_of(here) == job.record.key) return bound;
+      throw InputError("this worker sees other profiles or input files than the driver: cell " +
+                       job.record.label +
+                       difference(json::parse(here), json::parse(job.record.config_json)));
     } catch (const Infeasible& reason) {
       throw CellVerdict(sweep::CellStatus::infeasible, reason.what());
     }
-    throw InputError("this worker sees other profiles or input files than the driver");
   }
 
   void describe_run(sweep::CellRun& run, const CellContext& context) const {

@@ -130,7 +130,8 @@ Header header_of(std::string_view frame) {
     throw ProtocolError("message of protocol version " + std::to_string(header.version) +
                         ", this program speaks version " + std::to_string(kProtocolVersion));
   if (header.tag < 1 || header.tag > std::variant_size_v<Message>)
-    throw ProtocolError("unknown message kind " + std::to_string(header.tag));
+    throw ProtocolError("unknown message kind " + std::to_string(header.tag) + ", known are 1 to " +
+                        std::to_string(std::variant_size_v<Message>));
   if (header.payload_bytes > kMaxPayloadBytes)
     throw ProtocolError("message of " + std::to_string(header.payload_bytes) + " bytes, at most " +
                         std::to_string(kMaxPayloadBytes) + " are allowed");

@@ -298,7 +298,7 @@ TEST_CASE("an invalid file of published values is refused with the place of the 
   CHECK_THAT(message(head + "[h100-80gb]\nrate-1 = { fcfs = 41.0 }\n"), Contains("card.jps-RATE"));
   CHECK_THAT(message(head + "[h100-80gb]\njps-one = { fcfs = 41.0 }\n"),
              Contains("a number behind"));
-  CHECK_THAT(message("metric = \"m\"\n"), Contains("source and metric must be given"));
+  CHECK_THAT(message("metric = \"m\"\n"), Contains("source is missing"));
 }
 
 TEST_CASE("as CSV every entry of all tables is a row with exact numbers") {

@@ -1,11 +1,14 @@
 #include "workers/engine/cache/block_pool.hpp"
 
 #include <stdexcept>
+#include <string>
 
 namespace engine {
 
 BlockPool::BlockPool(int num_blocks) : num_usable_(num_blocks - 1), num_free_(num_blocks - 1) {
-  if (num_blocks < 2) throw std::invalid_argument("a block pool needs the null block and one more");
+  if (num_blocks < 2)
+    throw std::invalid_argument("a block pool needs the null block and one more, found " +
+                                std::to_string(num_blocks));
   const auto count = static_cast<std::uint32_t>(num_blocks);
   next_.resize(count);
   prev_.resize(count);
