@@ -5,15 +5,11 @@
 #include <utility>
 #include <vector>
 
+#include "workers/engine/base/mixed_bits.hpp"
+
 namespace workload {
 
-/// A bijection of 64-bit words in which every output bit depends on every input bit (the finalizer
-/// of SplitMix64).
-constexpr std::uint64_t mixed_bits(std::uint64_t word) {
-  word = (word ^ (word >> 30)) * 0xbf58476d1ce4e5b9U;
-  word = (word ^ (word >> 27)) * 0x94d049bb133111ebU;
-  return word ^ (word >> 31);
-}
+using engine::mixed_bits;
 
 /// The random numbers of workloads and arrivals: those of CPython's `random.Random(seed)` for an
 /// integer seed (by its absolute value), so that published arrival times can be replayed. The draws

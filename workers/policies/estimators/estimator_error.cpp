@@ -5,18 +5,14 @@
 #include <numbers>
 #include <utility>
 
+#include "workers/engine/base/mixed_bits.hpp"
+
 namespace policies {
 namespace {
 
 using engine::Nanos;
 
-/// The finalizer of SplitMix64 (Steele, Lea, Flood 2014): unrelated outputs for adjacent inputs.
-std::uint64_t mix(std::uint64_t x) {
-  x += 0x9e3779b97f4a7c15ULL;
-  x = (x ^ (x >> 30)) * 0xbf58476d1ce4e5b9ULL;
-  x = (x ^ (x >> 27)) * 0x94d049bb133111ebULL;
-  return x ^ (x >> 31);
-}
+std::uint64_t mix(std::uint64_t x) { return engine::mixed_bits(x + 0x9e3779b97f4a7c15ULL); }
 
 /// In (0, 1].
 double uniform(std::uint64_t bits) { return (static_cast<double>(bits >> 11) + 1) * 0x1.0p-53; }
