@@ -14,6 +14,7 @@
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/commands/commands.hpp"
 #include "driver/farm/drain.hpp"
+#include "driver/plan/asked_file.hpp"
 #include "driver/plan/history.hpp"
 #include "sweeps/commits/lock.hpp"
 #include "sweeps/commits/marks.hpp"
@@ -26,8 +27,8 @@ using sweep::CellRecord;
 using sweep::CellStatus;
 
 /// The states of a cell, with their names in tables and in JSON.
-enum Stand : std::size_t { done, running, left, failed, not_run, stands };
-constexpr const char* kStands[][2] = {{"done", "done"},
+enum CellState : std::size_t { done, running, left, failed, not_run, states };
+constexpr const char* kStates[][2] = {{"done", "done"},
                                       {"running", "running"},
                                       {"left", "left"},
                                       {"failed", "failed"},
@@ -35,7 +36,7 @@ constexpr const char* kStands[][2] = {{"done", "done"},
 
 struct Counts {
   int cells = 0;
-  std::array<int, stands> of{};
+  std::array<int, states> of{};
   std::vector<double> wall_s;  // of cells that are done, where it was recorded
 };
 
@@ -57,15 +58,14 @@ struct Status {
   bool driver_is_silent() const { return driver && silent_s > kLongestSilence; }
 };
 
-/// The cells that a search wants of its archive at present, and what it says of itself; all of
-/// other archives.
+/// The cells that a search asks for at present, or all; `says`: the search's line about itself.
 std::set<int> asked_cells(const std::string& path, const std::vector<CellRecord>& cells,
                           std::string& says) {
   CellChoice asked;
-  std::ifstream file(path + ".asked");
+  std::ifstream file(asked_file(path));
   for (std::string line; std::getline(file, line);)
-    if (line.starts_with("# "))
-      says = line.substr(2);
+    if (line.starts_with(kSearchSays))
+      says = line.substr(std::string_view(kSearchSays).size());
     else
       asked.only.push_back(line);
   std::set<int> indices;
@@ -73,7 +73,7 @@ std::set<int> asked_cells(const std::string& path, const std::vector<CellRecord>
   return indices;
 }
 
-Stand stand_of(const CellRecord& cell, bool runs, bool asked) {
+CellState state_of(const CellRecord& cell, bool runs, bool asked) {
   if (cell.status == CellStatus::ok) return done;
   if (runs) return running;
   if (cell.status == CellStatus::planned && asked) return left;
@@ -93,7 +93,7 @@ std::vector<std::string> why_left(const sweep::Table& runs) {
   return lines;
 }
 
-/// Counts the cells of an archive, of which those that `marks` names may run.
+/// Counts the cells of an archive by state. One with a mark in `marks` is running.
 void read_cells(const sweep::ArchiveReader& reader, const std::set<int>& asked,
                 const std::map<std::string, sweep::RunMark>& marks, Status& status) {
   const std::vector<analysis::ConfiguredCell> cells(reader.cells().begin(), reader.cells().end());
@@ -111,14 +111,14 @@ void read_cells(const sweep::ArchiveReader& reader, const std::set<int>& asked,
     const auto mark = marks.find(cell.key);
     const bool runs = mark != marks.end() && cell.status != CellStatus::ok;
     status.backend = cell.backend;
-    const Stand stand = stand_of(cell, runs, asked.contains(cell.index));
+    const CellState state = state_of(cell, runs, asked.contains(cell.index));
     for (Counts* counts : {&status.all, &status.by_sku[analysis::shown(configured.value("gpu"))]}) {
       ++counts->cells;
-      ++counts->of[stand];
-      if (stand == done) counts->wall_s.push_back(cell.run.wall_s);
+      ++counts->of[state];
+      if (state == done) counts->wall_s.push_back(cell.run.wall_s);
     }
     if (runs) status.runs.emplace_back(cell, mark->second);
-    if (stand == failed) status.failures.push_back(cell);
+    if (state == failed) status.failures.push_back(cell);
   }
 }
 
@@ -131,8 +131,8 @@ Status read_status(const std::string& path) {
   if (status.driver_is_silent() && !status.driver->is_certain) status.driver.reset();
   std::map<std::string, sweep::RunMark> marks;
   const std::string host = worker::detect_host().name;
-  // The marks first: a cell that is committed in between is done. One outlives a process that was
-  // killed.
+  // Marks are read before cells: one that is committed in between then counts as done. The mark of
+  // a process that was killed stays.
   for (sweep::RunMark& mark : sweep::run_marks(path))
     if (!sweep::process_is_gone(mark, host)) marks.emplace(mark.key, mark);
   const sweep::ArchiveReader reader = open_archive(path);
@@ -154,8 +154,8 @@ double seconds_left(const Counts& counts) {
 std::string line_of(const Counts& counts) {
   std::string line = std::to_string(counts.of[done]) + '/' +
                      std::to_string(counts.cells - counts.of[not_run]) + " done";
-  for (const Stand each : {running, left, failed})
-    line += ", " + std::to_string(counts.of[each]) + ' ' + kStands[each][0];
+  for (const CellState each : {running, left, failed})
+    line += ", " + std::to_string(counts.of[each]) + ' ' + kStates[each][0];
   if (counts.of[not_run] > 0)
     line += " (" + std::to_string(counts.of[not_run]) + " excluded, infeasible or not asked for)";
   return line;
@@ -164,7 +164,7 @@ std::string line_of(const Counts& counts) {
 void print_skus(const Status& status, std::ostream& out) {
   analysis::Grid grid;
   grid.columns = {{"gpu", "", false}, {"cells", ""}};
-  for (const auto& [name, key] : kStands) grid.columns.push_back({name, ""});
+  for (const auto& [name, key] : kStates) grid.columns.push_back({name, ""});
   grid.columns.push_back({"about", "s left"});
   for (const auto& [sku, counts] : status.by_sku) {
     std::vector<std::string> row = {sku, std::to_string(counts.cells)};
@@ -208,7 +208,7 @@ void print_status(const Status& status, std::ostream& out) {
 
 void add_counts(analysis::Json& json, const Counts& counts) {
   json["cells"] = counts.cells;
-  for (std::size_t i = 0; i < stands; ++i) json[kStands[i][1]] = counts.of[i];
+  for (std::size_t i = 0; i < states; ++i) json[kStates[i][1]] = counts.of[i];
   json["seconds_left"] = seconds_left(counts);
 }
 

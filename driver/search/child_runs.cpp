@@ -10,6 +10,7 @@
 #include <iostream>
 
 #include "analysis/text/escape.hpp"
+#include "driver/plan/asked_file.hpp"
 #include "sweeps/files/durable_file.hpp"
 #include "sweeps/process/child_process.hpp"
 
@@ -156,7 +157,7 @@ void ChildRuns::remove_traces(const std::string& archive) const {
     std::cerr << "  " << analysis::terminal_text(line) << '\n';
   std::error_code ignored;
   if (!had_log_ && skipped == 0) fs::remove(log_, ignored);
-  fs::remove(archive + ".asked", ignored);
+  fs::remove(asked_file(archive), ignored);
   if (!fs::equivalent(sweep_file_, spec_.path, ignored)) fs::remove(sweep_file_, ignored);
 }
 

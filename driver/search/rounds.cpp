@@ -7,6 +7,7 @@
 #include "analysis/text/new_file.hpp"
 #include "driver/command_line/archive_argument.hpp"
 #include "driver/command_line/failure.hpp"
+#include "driver/plan/asked_file.hpp"
 #include "driver/plan/history.hpp"
 #include "sweeps/commits/archive.hpp"
 #include "workers/rank/host.hpp"
@@ -91,11 +92,11 @@ std::vector<std::string> Rounds::only_of(const std::set<int>& cells) const {
   return only;
 }
 
-/// Runs cells, and writes beside the archive which, a --only in each line, so that `status` knows
-/// what is left; `says` is a line that it prints. Returns the exit code of the run.
+/// Runs cells. Writes A.h5.asked first: one --only per line, which `status` reads; `says` becomes
+/// its first line. Returns the exit code of the run.
 int Rounds::start(const ChildRun& run, const std::string& message, const std::string& says) const {
-  analysis::write_file(run.archive + ".asked", [&](std::ostream& out) {
-    if (!says.empty()) out << "# " << says << '\n';
+  analysis::write_file(asked_file(run.archive), [&](std::ostream& out) {
+    if (!says.empty()) out << kSearchSays << says << '\n';
     for (const std::string& each : run.only) out << each << '\n';
   });
   if (!message.empty())
@@ -221,7 +222,7 @@ void Rounds::store_plan() const {
 void Rounds::finish(const std::string& archive, const ReasonOf& reason_of) const {
   exclude(archive, reason_of);
   std::error_code ignored;
-  fs::remove(archive + ".asked", ignored);
+  fs::remove(asked_file(archive), ignored);
 }
 
 void Rounds::finish() const {

@@ -18,7 +18,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kVersion = 3;
 constexpr std::size_t kLongestLine = std::size_t{1} << 20, kLongestId = 1024, kMostShown = 80;
 
 /// A count from 0 on. Throws std::invalid_argument for anything else.
@@ -208,10 +207,10 @@ void take_head(Lines& lines, StepLog& log) {
   if (!first) throw std::invalid_argument("it is empty, or is not there");
   const json head = object_of(*first, "it");
   const json version = head.value("kvsweep_steps", json());
-  if (version != kVersion)
-    throw std::invalid_argument("it is of version " + shown(version.dump(), 20) +
-                                ", and this kvsweep reads version " + std::to_string(kVersion) +
-                                ": install analysis/python of the same source");
+  if (version != StepLog::kVersion)
+    throw std::invalid_argument(
+        "it is of version " + shown(version.dump(), 20) + ", and this kvsweep reads version " +
+        std::to_string(StepLog::kVersion) + ": install analysis/python of the same source");
   log.async = head.value("async", false);
   log.block_size = count_at(head, "block_size");
 }

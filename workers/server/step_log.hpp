@@ -37,8 +37,10 @@ struct LoggedStep {
   int stored_blocks = 0;          // copies of them to host memory begin
 };
 
-/// The log that analysis/python/kvsweep/vllm.py writes inside a server.
+/// The log that analysis/python/kvsweep/vllm.py writes inside a server, and describes in full. Its
+/// first line is such as {"kvsweep_steps":3,"vllm":"0.26.0","async":true,"block_size":16,"t":17.5}.
 struct StepLog {
+  static constexpr int kVersion = 3;
   bool async = false;
   int block_size = 0;
   std::vector<std::string> ids;   // of requests
@@ -53,9 +55,8 @@ double monotonic_s();
 /// Where the next line of the file begins.
 std::int64_t end_of_lines(const std::string& path);
 
-/// The steps that a file says from position `from` on and time `since_s`. What is cut off, or is no
-/// such line, ends them; `problem` says so. Throws std::runtime_error for a file that is no such
-/// log.
+/// Steps from byte `from` and time `since_s` on. The first truncated or invalid line ends them;
+/// `problem` says why. Throws std::runtime_error for a file that is no such log.
 StepLog read_step_log(const std::string& path, std::int64_t from, double since_s);
 
 }  // namespace server

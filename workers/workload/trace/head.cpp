@@ -7,7 +7,6 @@ namespace {
 
 using nlohmann::json;
 
-constexpr int kVersion = 1;
 constexpr std::int64_t kMost = 1'000'000'000'000'000;
 
 TraceCounts read_counts(const json& value, const JsonPart& in) {
@@ -55,8 +54,9 @@ TraceHead read_head(LineReader& lines) {
   const JsonPart in{lines.place(), ""};
   const json first = parsed_line(*line, lines.place());
   if (!in.object(first, "the first line").contains("kvsweep_trace")) refuse_as_other(path);
-  if (in.whole(first["kvsweep_trace"], "kvsweep_trace", 0, kMost) != kVersion)
-    in.refuse("kvsweep_trace must be 1, the version that this program reads");
+  if (in.whole(first["kvsweep_trace"], "kvsweep_trace", 0, kMost) != TraceHead::kVersion)
+    in.refuse("kvsweep_trace must be " + std::to_string(TraceHead::kVersion) +
+              ", the version that this program reads");
   if (!first.contains("counts")) in.refuse("the first line has no counts");
   TraceHead head;
   head.counts = read_counts(first["counts"], in);

@@ -25,8 +25,9 @@ inline constexpr std::array<std::pair<const char*, std::int64_t TraceCounts::*>,
      {"gaps", &TraceCounts::gaps},
      {"starts", &TraceCounts::starts}}};
 
-/// The first line of a trace.
+/// The first line of a trace, such as {"kvsweep_trace": 1, "counts": {...}, ...}: docs/traces.md.
 struct TraceHead {
+  static constexpr int kVersion = 1;
   TraceCounts counts;
   std::string tokenizer;  // for people
   std::vector<std::string> assumed;
