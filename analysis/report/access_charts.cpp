@@ -17,8 +17,9 @@ constexpr double kFilled = 0.8;              // of a block's row
 constexpr std::size_t kLabelledPauses = 12;  // in a chart
 constexpr std::size_t kNamedJobs = 8;        // colors before they repeat
 
-bool is_write(int kind) { return kind >= 2; }
-bool is_value(int kind) { return kind % 2 == 1; }
+using enum sweep::KvAccessKind;
+bool is_write(int kind) { return kind == int(write_key) || kind == int(write_value); }
+bool is_value(int kind) { return kind == int(read_value) || kind == int(write_value); }
 
 /// Microseconds on an axis with cut pauses. A pause is shortened evenly.
 double place_us(const AccessDigest& digest, double t_ns) {

@@ -39,7 +39,7 @@ class FixedBatching final : public V1Batching {
   EndedSequences ended() const override { return {ended_, unwritten_slots_}; }
 
  private:
-  Reservation reserve(const Request& request) const override {
+  Needs needs_of(const Request& request) const override {
     const SchedulerConfig& config = state_.config;
     const int output = std::max(config.buffer_output_tokens, request.spec.max_tokens);
     const int buffer = config.buffer_output_tokens == 0

@@ -159,13 +159,13 @@ StopReason V1Batching::try_admit(Request& request, Step& step) {
   const int known = on_gpu + host.tokens;
   const int num_tokens = chunk(request, known, step);
   if (num_tokens == 0) return StopReason::chunk_off;
-  const Reservation reserved = reserve(request);
-  const Admission admission = kv.try_admit(request, hits, host.tokens + num_tokens,
-                                           reserved.must_fit, reserved.free_blocks);
+  const Needs needs = needs_of(request);
+  const Admission admission =
+      kv.try_admit(request, hits, host.tokens + num_tokens, needs.must_fit, needs.free_blocks);
   if (admission.fit != Fit::ok) return refusal(request, admission);
   if (!holds_blocks) request.record_hits(on_gpu, host.tokens);
   request.num_computed_tokens = known;
-  kv.extend(request, reserved.allocated);
+  kv.extend(request, needs.allocated);
   if (host.tokens > 0) state_.tier.load(request, gpu_blocks, kv.blocks_for(known) - gpu_blocks);
   admit(request, step, num_tokens);
   return StopReason::none;
@@ -195,9 +195,9 @@ int V1Batching::chunk(const Request& request, int first_token, const Step& step)
 /// wait for the load.
 StopReason V1Batching::start_load(Request& request, std::span<const BlockId> hits, int tokens,
                                   Nanos now) {
-  const Reservation reserved = reserve(request);
-  const Admission admission = state_.kv.try_admit_loading(request, hits, tokens, reserved.must_fit,
-                                                          reserved.free_blocks + promised_blocks());
+  const Needs needs = needs_of(request);
+  const Admission admission = state_.kv.try_admit_loading(request, hits, tokens, needs.must_fit,
+                                                          needs.free_blocks + promised_blocks());
   if (admission.fit != Fit::ok) return refusal(request, admission);
   const auto num_hits = static_cast<int>(hits.size());
   const int on_gpu = num_hits * state_.kv.block_size();
@@ -222,7 +222,7 @@ void V1Batching::admit(Request& request, Step& step, int num_tokens) {
            static_cast<int>(request.blocks.size()));
 }
 
-Reservation V1Batching::reserve(const Request& request) const {
+Needs V1Batching::needs_of(const Request& request) const {
   const int left_free = state_.config.version == Version::v0_33 ? watermark() : 0;
   if (!state_.config.reserve_full_sequence) return {.free_blocks = left_free};
   return {.must_fit = whole_sequence(request), .free_blocks = left_free};

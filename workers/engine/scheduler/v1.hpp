@@ -8,7 +8,7 @@
 namespace engine {
 
 /// Tokens whose blocks a request needs at its admission, besides those of its first step.
-struct Reservation {
+struct Needs {
   int must_fit = 0;     // that must fit, although they are not allocated
   int allocated = 0;    // that are allocated at once
   int free_blocks = 0;  // that must be left behind the first step
@@ -53,7 +53,7 @@ class V1Batching {
   SchedulerState& state_;
 
  private:
-  virtual Reservation reserve(const Request& request) const;
+  virtual Needs needs_of(const Request& request) const;
   /// Allocates blocks for the next tokens of a running request. False when too few are free.
   virtual bool try_grow(Request& request, int num_tokens);
 

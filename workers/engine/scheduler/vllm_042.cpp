@@ -45,7 +45,7 @@ class Vllm042Batching final : public V1Batching {
     return head != nullptr && head->swapped_out;
   }
 
-  Reservation reserve(const Request& request) const override {
+  Needs needs_of(const Request& request) const override {
     // A swapped-out request must get one more block than it had, so that it can continue.
     const bool one_more = request.swapped_out && !state_.running.empty();
     return {.must_fit = whole_sequence(request, one_more ? state_.kv.block_size() - 1 : 0),
