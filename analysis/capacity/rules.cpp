@@ -125,7 +125,7 @@ int count_of_seeds(const sweep::SweepSpec& spec, const CapacityRules& rules) {
   return static_cast<int>(found);
 }
 
-/// The table as a search wrote it, or else as the user did.
+/// [capacity] as the search stored it in its sweep, or, in a user's file, as given.
 sweep::ParamMap table_of(const sweep::SweepSpec& spec) {
   if (!is_of_search(spec)) return spec.capacity;
   sweep::ParamMap table;

@@ -36,7 +36,7 @@ struct Manifest {
 
 constexpr const char* kManifestFile = "manifest.toml";
 
-/// The regular files below a folder but its manifest, sorted, with '/' between folders.
+/// The regular files below a folder, without its manifest, sorted, with '/' between folders.
 std::map<std::string, std::string> files_of(const fs::path& bundle) {
   std::map<std::string, std::string> files;
   for (const fs::directory_entry& entry : fs::recursive_directory_iterator(bundle)) {
@@ -90,15 +90,13 @@ std::vector<std::string> archives_of(const fs::path& bundle) {
   return archives;
 }
 
-/// The claims judged by all archives of a bundle, as CSV: expected/claims.csv when it was packed.
+/// The claims judged by all archives of a bundle, as CSV. pack stores it as expected/claims.csv.
 std::string claims_of(const fs::path& bundle) {
   std::ostringstream text;
   print_claims(analysis::run_claims(archives_of(bundle), "", bundle / "sweeps"),
                analysis::GridFormat::csv, text);
   return text.str();
 }
-
-// pack
 
 /// The folders of sweeps/ by which results are bound and judged.
 constexpr const char* kJudgedBy[] = {"gpus", "models", "policies", "claims", "published"};
@@ -142,8 +140,6 @@ void fill(const std::vector<std::string>& archives, const fs::path& sweeps,
   write(bundle / kManifestFile, to_toml({kProgram, files_of(bundle)}));
 }
 
-// verify
-
 constexpr std::string_view kFine = "ok", kNote = "note", kDiffers = "DIFFERS", kDamaged = "DAMAGED";
 
 /// Says what the steps find, a line each.
@@ -182,7 +178,7 @@ void check_archives(const fs::path& bundle, Findings& findings) {
                  std::to_string(archives.size()) + " archives hold what cells recorded");
 }
 
-/// Whether two fields are equal; numbers may be off by 1e-9 of them, since libraries round.
+/// Whether two fields are equal, numbers to a relative 1e-9, since libraries round differently.
 bool alike(const std::string& a, const std::string& b) {
   constexpr double kTolerance = 1e-9;
   const auto x = sweep::number_from(a), y = sweep::number_from(b);

@@ -100,7 +100,7 @@ void Dispatcher::machine_failed(const Run& run, const std::string& reason) {
   cell.left = LeftCell{run.attempt.cell, LeftCell::Why::machine_fault, reason};
 }
 
-/// Another worker would start the same server: the cells of the group wait for another run.
+/// The cells of the group wait for another run: another worker would start the same server.
 void Dispatcher::group_refused(const Run& run, const std::string& reason) {
   const int group = cells_.at(run.attempt.cell).task.group;
   commands_.emplace_back(

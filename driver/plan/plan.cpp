@@ -159,9 +159,8 @@ PlannedCell plan_cell(sweep::Cell cell, bool selected, const std::string& backen
   return planned;
 }
 
-/// The cells as --only and --skip may name them, where a server's profile is also a policy, as in
-/// tables: its own name or, on another backend, that of the policy in its place. Empty where no
-/// cell has a profile.
+/// Cells under the names that --only and --skip accept. A server's profile counts as its policy; on
+/// another backend, the policy that stands for it. Empty where no cell has a profile.
 std::vector<sweep::Cell> with_policies(const std::vector<sweep::Cell>& cells,
                                        const std::string& backend) {
   const std::string key = "server.profile";

@@ -35,9 +35,8 @@ class ChildRuns {
   /// Runs what the archive lacks, and shows why it waits, fails or leaves cells. Returns the exit
   /// code of the run. Throws std::runtime_error when it is killed.
   int run(const ChildRun& child) const;
-  /// After a run that failed before it wrote any of the archive, as where its launcher does not
-  /// find a program: shows the last of what it printed, and removes the files that the search has
-  /// made for it; the log stays where it has more than that, or was there before.
+  /// After a run that wrote no archive: prints the end of its output and removes the search's
+  /// files. Keeps a log that has more, or existed before.
   void remove_traces(const std::string& archive) const;
   /// KEY=VALUE of every --set.
   std::vector<std::string> assignments(const sweep::ParamMap& set) const;

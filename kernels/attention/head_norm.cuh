@@ -2,9 +2,9 @@
 #include "kernels/device/number.cuh"
 
 /// RMSNorm of a query or key head before its rotation (Qwen3), in float32. Rounded alike in all
-/// kernels: first the squares of each two neighboring dimensions and of those half a head from them
-/// are added, then those sums over every fourth pair, in a balanced tree that begins with the most
-/// distant ones, and then the four that are left, neighbors first.
+/// kernels, with h = head_dim / 2, the first product rounded and the others added by fma:
+///   s[i] = x[2i]^2 + x[2i + 1]^2 + x[h + 2i]^2 + x[h + 2i + 1]^2   i < head_dim / 4
+///   s[i] += s[i ^ d] for all i at once                             d = head_dim / 8 ... 8, 4; 1, 2
 namespace kernels::gpu {
 
 /// Squares of two neighboring dimensions, and of those half a head from them.

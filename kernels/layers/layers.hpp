@@ -154,7 +154,7 @@ struct FillRandom {
 };
 void fill_random(const FillRandom& op, cudaStream_t stream);
 
-/// out[i] = value: norm weights (1) and biases (0) of a model with random weights.
+/// out[i] = value; out [elements] of `type`: norm weights (1) and biases (0) of a random model.
 void fill_constant(Type type, void* out, std::int64_t elements, float value, cudaStream_t stream);
 
 }  // namespace kernels::gpu

@@ -76,7 +76,7 @@ struct PlainSums {
     });
   }
 
-  /// Stores them in shared memory.
+  /// Stores them in `parts`: shared memory, [part][x row][kSumStride], a column for each row of w.
   __device__ void leave(float* parts) const {
     const int group = threadIdx.x / kGroupThreads, warp = threadIdx.x / 32 % 4,
               lane = threadIdx.x % 32, row = 16 * warp + lane / 4, two = 2 * (lane % 4);
@@ -100,7 +100,7 @@ struct PlainSums {
       multiply_rows<typename S::T>(to, further(a, 32 * k), further(b, 32 * k), add + k);
   }
 
-  /// Rows are of w, columns of x; those of the first chunk or of the second.
+  /// Of sums whose rows are of w, columns of x: the first or second chunk's. `to`: as leave_rows().
   __device__ void leave_columns(float* to, int row, int two, int chunk) const {
 #pragma unroll
     for (int i = 0; i < S::kXRows / 8; ++i)
@@ -110,7 +110,7 @@ struct PlainSums {
         to[(8 * i + two + e % 2) * S::kSumStride + row + e / 2 * 8] = chunk ? second : sums[i][e];
       }
   }
-  /// Rows are of x.
+  /// Of sums whose rows are of x. `to`: shared memory, [x row][kSumStride].
   __device__ void leave_rows(float* to, int row, int two) const {
 #pragma unroll
     for (int i = 0; i < kChunkCount; ++i)
@@ -138,7 +138,7 @@ struct PlainOutputs {
   static_assert(S::kWRows <= 2 * kLanes, "two columns each");
 
   const SmallGemm& op;
-  float* const parts;
+  float* const parts;  // shared memory, as leave() stores them
   const int token = threadIdx.x / kLanes, pair = threadIdx.x % kLanes, column;
   const bool has_column;
   PlainSums<S> sums;

@@ -24,11 +24,11 @@ class ArchiveFile {
   /// Throws ArchiveDamaged if one of its chunks is damaged: a failed copy is then its fault, not
   /// that of the disk.
   void check_chunks() const;
-  /// Makes the finished file the archive, and what was the archive "<path>.prev" if it is to be
-  /// kept. Where there are no hard links it is not, which is said once. look() comes next.
+  /// Renames the finished file over the archive. If `keep_previous`, the old one becomes
+  /// "<path>.prev"; without hard links it is lost, with one warning. Call look() next.
   void replace(const std::string& finished, bool keep_previous);
-  /// Renames the archive, what it was before and what is in its folder, but the lock, to
-  /// "<path>.old1" or the next free number.
+  /// Renames the archive, its .prev and its folder's files, except the lock, to "<path>.old1" or
+  /// the next free number.
   void move_aside();
 
  private:

@@ -48,8 +48,8 @@ struct Cell {
   std::string reason;  // why it is excluded
 };
 
-/// In which cells a key has an effect. There an axis of it keeps all its values; cells in which it
-/// has none, as a parameter of one method has in those of another, become one cell without it.
+/// Where a key has an effect. An axis keeps all values in cells where its key has an effect. Cells
+/// where it has none, as a parameter of another method, collapse into one, without the key.
 enum class Scope {
   all_cells,
   some_cells,

@@ -209,6 +209,7 @@ void bind_experiment(ParamBinder& in, Profiles& profiles) {
   if (config.engine.async_scheduling) config.gpu.kernels.step_overhead_us = 0;
 }
 
+/// A table, one refusal a row: splitting it would hide which exclude each other.
 void check_together(const ParamBinder& in, const ExperimentConfig& config) {
   const engine::SchedulerConfig& scheduler = config.engine.scheduler;
   const engine::TierConfig& tier = config.engine.tier;

@@ -62,8 +62,8 @@ struct Default {
   Kind kind = Kind::required;
   std::string text = {};  // the value, what absence means, or how it is computed
   std::optional<sweep::Value> value = {};
-  /// The value at which a key is left out of a cell's identity: keys added with one leave the
-  /// identity of other cells as it was.
+  /// Cells with this value omit the key from their identity, so adding the key changes no earlier
+  /// cell's identity.
   std::optional<sweep::Value> neutral = {};
   bool identifies = true;  // false: the key is no part of a cell's identity
 };

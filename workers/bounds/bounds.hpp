@@ -74,9 +74,8 @@ struct TurnShare {
   double gap_s = 0;  // at least, between this turn's end and the next one's start
   double work_s = 0;
 };
-/// Least mean completion times of jobs whose turns before a cut take their time alone, and whose
-/// turns behind it are one piece of work. By cut: after 0, 25, 50, 75 % of each job's turns, and
-/// before its last.
+/// Lower bounds on mean completion time. Turns before the cut take their time alone; those after it
+/// are one piece of work. By cut: after 0, 25, 50, 75 % of each job's turns, and before its last.
 std::vector<double> means_by_cut(std::span<const std::vector<TurnShare>> jobs,
                                  std::span<const double> arrivals_s);
 

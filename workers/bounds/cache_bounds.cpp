@@ -19,8 +19,8 @@ struct State {
 
 HitBound most_hits(const workload::Workload& workload, int block_size, Found found) {
   HitBound bound;
-  // By block: the fewest of its tokens that a turn which fills it can find. The turn that fills it
-  // first finds none; 0: it may be one that generates or computes the block without looking for it.
+  // By block: the fewest of its tokens that a turn which fills it can find. 0 if that turn may
+  // generate or compute the block without looking for it. The first turn to fill it finds none.
   std::unordered_map<engine::BlockHash, int, HashOf> fewest;
   for_each_turn(workload, block_size, [&](std::uint32_t job, std::size_t turn, auto hashes) {
     const int prompt = workload.jobs[job].turns[turn].prompt_tokens;

@@ -44,7 +44,7 @@ struct Arguments {
 /// quarter one run.
 struct Work : DecodeUnit {
   int kv_head;
-  const std::int32_t* table;
+  const std::int32_t* table;  // [table_stride] block ids of the sequence, device
 
   __device__ Work(const Arguments& a, const DecodeUnit& unit, int kv_head)
       : DecodeUnit(unit),

@@ -23,13 +23,13 @@ struct alignas(32) DecodeUnit {
   std::int32_t quarter;     // or kWhole
 };
 
-/// Memory that the splits of a decode step share, in one allocation.
+/// Memory that the splits of a decode step share, in one allocation on the device.
 struct DecodeWorkspace {
   unsigned* arrived = nullptr;  // [rows][kv_heads] units done; 0 between launches
   unsigned* taken = nullptr;    // units taken beyond every CTA's first two; 0 between launches
   unsigned* left = nullptr;     // CTAs that have ended; 0 between launches
-  std::int32_t* unit_count = nullptr;
-  DecodeUnit* units = nullptr;  // [unit_count], at most rows * kDecodeMaxSplits
+  std::int32_t* unit_count = nullptr;  // [1]
+  DecodeUnit* units = nullptr;         // [unit_count], at most rows * kDecodeMaxSplits
   float2* tops = nullptr;  // [rows][kv_heads][kDecodeMaxSplits][group]: largest score in powers
                            // of 2, and sum of weights relative to it. A row that is cut into
                            // quarters has theirs here instead: [split][quarter]

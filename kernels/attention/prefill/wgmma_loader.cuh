@@ -38,9 +38,9 @@ struct Loader {
   const Launch& l;
   const Log& log;
   S shared;
-  Part* part_place;
-  Turn turn;       // buffer of keys and values
-  int parity = 0;  // parity of the queries' buffer
+  Part* part_place;  // shared memory
+  Turn turn;         // buffer of keys and values
+  int parity = 0;    // parity of the queries' buffer
   // The part of a tile that this lane copies: the box, its first panel, and its source.
   int box, panel;
   int block = 0, slot = 0;  // paged: of its first key in the next tile to load

@@ -19,8 +19,8 @@ class RowInvariantGemm {
   ///   weight  [outputs][inputs]
   void run(float* out, const float* x, const float* weight, int rows, int outputs, int inputs);
 
-  /// Checks that promise on one weight: equal rows must give equal results at any place in a tile,
-  /// beside any other rows. Throws std::runtime_error naming the BLAS and the shape.
+  /// Checks that promise on one weight [outputs][inputs]: equal rows must give equal results
+  /// anywhere in a tile, beside any rows. Throws std::runtime_error naming the BLAS and the shape.
   void check(const float* weight, int outputs, int inputs);
 
  private:

@@ -119,8 +119,8 @@ int GpuBackend::padded_rows(int decodes) const {
   return std::min(rows, options_.max_seqs);
 }
 
-/// Launches a size's first step kernel by kernel, which loads the kernels, and captures a graph for
-/// the next ones.
+/// Replays the graph of this size. Its first step is launched kernel by kernel instead, which loads
+/// the kernels, and then captured.
 void GpuBackend::run_decodes(int rows, const StepArrays& step) {
   const std::pair<int, bool> size = {rows, logged_};
   if (const auto known = graphs_.find(size); known != graphs_.end())

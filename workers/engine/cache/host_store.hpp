@@ -64,12 +64,12 @@ enum class HostUses : std::uint8_t {
 /// is written or read leaves.
 ///
 /// By default as vLLM's OffloadingConnector: LRU and ARC count uses by requests and not by copies.
-/// ARC differs from Megiddo and Modha's: what is stored again starts as recent, each list of ghosts
-/// has room for as many as there are slots, and a recent list of just the wanted length evicts.
+/// Differs from ARC as published (Megiddo and Modha): content stored again starts as recent, each
+/// ghost list has num_slots entries, and a recent list exactly at its target length evicts.
 class HostStore {
  public:
-  /// With `arc` by ARC, otherwise by LRU, or by the borrowed rule. A content is stored at its
-  /// `threshold`-th offer.
+  /// Evicts by ARC if `arc`, else by the borrowed `rule` if given, else by LRU. Stores a content
+  /// when it is offered for the `threshold`-th time.
   HostStore(int num_slots, bool arc, HostEviction* rule, const PrefixCache& numbers,
             int threshold = 0, HostUses uses = HostUses::by_requests);
 

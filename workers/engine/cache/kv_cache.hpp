@@ -129,8 +129,8 @@ class KvCache {
   std::vector<BlockId> pin(Request& request);
   void unpin(std::span<const BlockId> blocks);
 
-  /// Evicts content in this order, and allocates blocks without content first. Without an order,
-  /// the block released first is evicted first. Borrowed.
+  /// Evicts content in this order, which is borrowed; else the block released first is evicted
+  /// first. Sets partial_blocks_first: the order ranks content, so blocks without any go first.
   void set_eviction_order(EvictionOrder& order) {
     eviction_order_ = &order;
     config_.partial_blocks_first = true;

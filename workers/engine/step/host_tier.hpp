@@ -47,9 +47,9 @@ class Connector {
   virtual ~Connector() = default;
   /// The step has its blocks: decides what is stored, and which copies must end before it runs.
   virtual void on_scheduled(const StepPlan& plan, Nanos now) = 0;
-  /// The step runs, or has run: what the copies have done by now is known when it is applied.
+  /// Samples the copies while a step runs, or has run; visible after make_known().
   virtual void observe(Nanos now) = 0;
-  /// Makes known what the oldest step observed; the loads among it. Valid until the next call.
+  /// Publishes the oldest sample, and returns its finished loads, valid until the next call.
   virtual std::span<const LoadedKv> make_known() = 0;
 
   // Loads ahead of their turns.
@@ -71,7 +71,7 @@ class HostTier {
   /// KV that could be loaded behind the first `gpu_tokens` tokens (whole blocks). Holds it against
   /// eviction until load() or forget(). May be called again in every step.
   virtual HostHit find(Request& request, int gpu_tokens) = 0;
-  /// The request has blocks for all or the first part of what find() returned last: loads into the
+  /// Called once the request has blocks for the first part, or all, of the last find(): loads
   /// `num_blocks` blocks behind the first `gpu_blocks`.
   virtual void load(Request& request, int gpu_blocks, int num_blocks) = 0;
   /// The blocks of the request are about to be released, or it ends.

@@ -6,10 +6,9 @@
 
 namespace policies {
 
-/// The factor by which what is said about this turn of this job is off; empty when nothing is said:
-/// `bias` times exp(sigma Z), with Z standard normal, and a share of times the outlier factor or
-/// its inverse. Drawn from seed, job and turn alone, so that every policy meets the same errors, in
-/// whatever order it asks.
+/// Error factor of a forecast: bias * exp(sigma * Z) with Z standard normal, for a share of turns
+/// also times the outlier factor or its inverse. Empty where nothing is forecast. Depends only on
+/// seed, job and turn, so that every policy meets the same errors.
 std::optional<double> error_factor(const EstimatorError& error, engine::JobId job, int turn);
 
 /// Wraps an estimator with these errors.

@@ -1,8 +1,7 @@
-// T-LRU (arXiv 2510.15152): evicts first what no turn needs to be on time. A turn may compute
-// `spare_tokens` and still meet its target, so that of a context of H tokens, to which the next
-// prompt adds Q, those from H + Q - spare_tokens on can go. Q is the mean of earlier turns. The
-// context of a job that is over can go as a whole; that of a preempted turn counts as if its next
-// prompt were what it has, Q = 0.
+// T-LRU (arXiv 2510.15152): evicts first what no turn needs to be on time. A turn meets its target
+// while it recomputes at most `spare_tokens`. With a context of H tokens and a next prompt of Q
+// more, tokens from H + Q - spare_tokens on may be evicted. Q is the mean of earlier turns, and 0
+// for a preempted turn. The context of a job that is over may be evicted as a whole.
 #include <algorithm>
 #include <vector>
 

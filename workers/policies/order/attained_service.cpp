@@ -1,10 +1,9 @@
 // Programs that have been served least go first (Autellix's PLAS, arXiv:2502.13965): their turns
 // queue by the time for which the program's earlier turns were computed, in eight queues of bounds
-// 1, 2, 4 ... 64 s, first come, first served within each. With policy.service_of = path it is that
-// of the longest chain of turns that led to the turn (ATLAS): subagents that ran side by side count
-// once, those of subagents go by the root that they belong to. A turn joins the first queue once it
-// and its program have waited eight times as long as they were served. The victim is the running
-// request that would be served last.
+// 1, 2, 4 ... 64 s, first come, first served within each. `service_of = path` (ATLAS) counts the
+// longest chain of turns that led to this turn: parallel subagents count once, and their turns
+// count toward their root. A turn joins the first queue once it and its program have waited eight
+// times as long as they were served. The victim is the running request that would be served last.
 #include <algorithm>
 #include <array>
 #include <tuple>

@@ -53,8 +53,8 @@ void take(std::string_view& bytes, T* values, std::size_t count = 1) {
 
 constexpr std::size_t kNone = 99;  // arguments
 
-/// A function of the table, whose state is a PythonPolicy: sends what it is given, in order, and an
-/// array last and without its length; what pointers let it write comes back behind its result.
+/// A table function that sends its arguments to the Python process (its state, a PythonPolicy) in
+/// order, an array last without its length. Values returned through pointers follow the result.
 /// `array` is the first argument that points to several values; the number of them follows.
 template <std::uint32_t number, std::size_t array, class Signature>
 struct Sent;

@@ -14,7 +14,7 @@ namespace backends::cuda {
 
 /// KV blocks of one device, as kernels see them.
 struct KvArena {
-  void* data = nullptr;  // [blocks] of `layout`
+  void* data = nullptr;  // [blocks] of `layout`, device
   kernels::KvLayout layout;
   bool e4m3 = false;
 };
@@ -54,6 +54,7 @@ class Forward {
   void activate(const model::LayerParameters& layer, int tokens);
   bool takes_gated(int tokens) const;
   void head(const StepArrays& step);
+  // Below, on the device: x [rows][k], w [n][k], y [rows][n], of the model's type but for logits.
   /// residual += output of the last projection; normed = norm(residual).
   void add_norm(int rows, const std::int32_t* row_ids, int weight, int bias, void* out);
   void add_to_residual(int rows, int weight, int bias, const void* x, int norm_weight);

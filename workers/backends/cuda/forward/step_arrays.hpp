@@ -15,8 +15,8 @@ namespace backends::cuda {
 struct PrefillArrays {
   int num_tiles = 0;
   int num_parts = 0;
-  const kernels::gpu::PrefillTile* tiles = nullptr;
-  const kernels::gpu::PrefillPart* parts = nullptr;
+  const kernels::gpu::PrefillTile* tiles = nullptr;  // [num_tiles], device
+  const kernels::gpu::PrefillPart* parts = nullptr;  // [num_parts], device
 };
 
 /// A step's arrays in device memory, and their lengths on the host.
@@ -55,8 +55,8 @@ class StepUpload {
   /// given `rows`, arrays are always at the same addresses and tables have the same width, so
   /// launches on them can be repeated. Padding is marked by -1, as the kernels expect.
   const StepArrays& upload_decodes(const StepBatch& batch, int rows, const Stream& stream);
-  /// Enqueues the replacement of tokens of the last step by these, which a step in front of it puts
-  /// into `sampled` in page-locked host memory.
+  /// Enqueues a kernel that fills in tokens of the uploaded step that the step before it samples.
+  /// `sampled` is page-locked host memory, into which that step writes them.
   void take_tokens(const std::vector<UnappliedSamples::Taken>& taken, const std::int32_t* sampled,
                    const Stream& stream) const;
   /// The arrays of a step of upload_decodes().
