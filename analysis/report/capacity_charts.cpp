@@ -49,15 +49,16 @@ std::vector<std::string> unique(const auto& items, auto text_of) {
   return texts;
 }
 
-/// "84.2 (79.1 to 89.6), then ttft_p90", or why there is no such number.
+/// "84.2 (79.1 to 89.6), stopped by ttft_p90", or why there is no such number.
 std::string outcome(const CapacityRules& rules, const Capacity& capacity) {
   const std::string verdict = capacity.verdict(rules);
   if (!verdict.empty()) return verdict;
   return estimate_text(capacity.load) +
-         (capacity.binds == nullptr ? "" : ", then " + capacity.binds->metric);
+         (capacity.binds == nullptr ? "" : ", stopped by " + capacity.binds->metric);
 }
 
-/// "Most: cpu_offload, 64 GiB, with 84.20 agents, then tpot_p90 is 0.0539 s at 92.60 (5 of 5). "
+/// "Most: cpu_offload, 64 GiB, with 84.20 agents; the next load breaks tpot_p90: 0.0539 s at 92.60
+/// (5 of 5). "
 std::string most_of(const CapacityRules& rules, const std::vector<const Capacity*>& rows) {
   double most = 0;
   for (const Capacity* each : rows) most = std::fmax(most, each->load.value);
@@ -70,7 +71,7 @@ std::string most_of(const CapacityRules& rules, const std::vector<const Capacity
     const std::string verdict = each->verdict(rules);
     outcome = verdict.empty() ? four_digits(most) + ' ' + rules.unit() : verdict;
     if (each->binds != nullptr)
-      outcome += ", then " + each->binds->metric + " is " + next_step(*each);
+      outcome += "; the next load breaks " + each->binds->metric + ": " + next_step(*each);
   }
   return names.empty() ? "" : "Most: " + sweep::joined(names, "; ") + ", with " + outcome + ". ";
 }
@@ -122,9 +123,7 @@ Chart capacity_chart(const CapacityRules& rules, const Slo& slo, const std::stri
     }
   chart.note = most_of(rules, rows) + "The largest load with " +
                sweep::joined(mapped(slo.limits, &Limit::text)) +
-               "; in brackets and as bars: 95 % over the seeds; then: the limit that the next load "
-               "breaks, the mean there, and by how many seeds. " +
-               kind + '.';
+               "; in brackets and as bars: 95 % over the seeds. " + kind + '.';
   if (panel.series.empty()) chart.nothing = "No row is decided.";
   return chart;
 }

@@ -111,13 +111,12 @@ TEST_CASE("capacity finds the largest load within limits, and says what binds an
   SECTION("its report begins with the capacities and the front") {
     const std::string data = report_data(program);
     CHECK_THAT(program.page("report"), Contains("Capacity within limits") && Contains("ttft_p90"));
-    CHECK_THAT(
-        data,
-        Contains("Capacity: agents per GPU") && Contains("\"figure\":\"front\"") &&
-            Contains("P90 interactivity [tokens/s; 9 of 10 turns are at least as fast]") &&
-            Contains("Most: cpu_offload, 8 GiB, with 10.33 agents, then ttft_p90 is 0.4474 s at "
-                     "11.33 (3 of 3). ") &&
-            Contains("\"mark\":\"square\""));
+    CHECK_THAT(data,
+               Contains("Capacity: agents per GPU") && Contains("\"figure\":\"front\"") &&
+                   Contains("P90 interactivity [tokens/s; 9 of 10 turns are at least as fast]") &&
+                   Contains("Most: cpu_offload, 8 GiB, with 10.33 agents; the next load breaks "
+                            "ttft_p90: 0.4474 s at 11.33 (3 of 3). ") &&
+                   Contains("\"mark\":\"square\""));
   }
   SECTION("every load and seed says the same") {
     program.write("grid.toml", with(kLoad, "\"workload.live\" = [1,2,3,4,5,6,7,8,9,10,11,12]"));
