@@ -147,10 +147,15 @@ void QueueReplay::add_arrivals() {
     const std::size_t turn = arrivals_[next_arrival_];
     const double at = arrive_s_[turn];
     const bool expected = running_.size() + waiting_.size() < there;
+    if (state_[turn] != State::not_there) continue;
     if (at > start || (at > seen_until && !expected)) return;
-    place_[turn] = waiting_.insert(waiting_.end(), turn);
-    state_[turn] = State::waiting;
+    arrive(turn);
   }
+}
+
+void QueueReplay::arrive(std::size_t turn) {
+  place_[turn] = waiting_.insert(waiting_.end(), turn);
+  state_[turn] = State::waiting;
 }
 
 void QueueReplay::apply_schedule() {
@@ -173,6 +178,8 @@ void QueueReplay::apply(std::size_t sched_row) {
   if (kind == sweep::SchedKind::running) {
     require(turn, State::running);
   } else {
+    // Turns reach a server in another order than its client sends them.
+    if (is_logged_ && state_[turn] == State::not_there) arrive(turn);
     require(turn, State::waiting);
     running_.splice(running_.end(), waiting_, place_[turn]);
     state_[turn] = State::running;

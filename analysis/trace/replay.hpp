@@ -102,6 +102,7 @@ class QueueReplay {
 
   void remove_finished();
   void add_arrivals();
+  void arrive(std::size_t turn);
   void apply_schedule();
   void apply(std::size_t sched_row);
   void require(std::size_t turn, State state) const;

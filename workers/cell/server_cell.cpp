@@ -312,7 +312,7 @@ class ServerCell {
   server::Session& session_;
   const RunHooks& hooks_;
   engine::WallClock clock_;
-  double zero_s_ = server::monotonic_s() - engine::to_seconds(clock_.now());
+  double zero_s_ = engine::to_seconds(clock_.origin());
   std::int64_t steps_from_ = server::end_of_lines(session_.step_log());
   server::HttpLoop http_{clock_, session_.headers()};
   MetricsReader metrics_;

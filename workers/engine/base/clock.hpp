@@ -50,6 +50,8 @@ class WallClock final : public Clock {
   Nanos now() const override;
   void advance(Nanos) override {}
   void wait_until(Nanos t) override;
+  /// Its zero, on the clock of monotonic_now().
+  Nanos origin() const { return origin_; }
 
  private:
   Nanos origin_;
