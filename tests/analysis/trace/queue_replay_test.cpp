@@ -17,8 +17,9 @@ struct Moment {
   Names running, waiting;
 };
 
-std::vector<Moment> replay(const HandMadeCell& cell) {
-  const sweep::CellResult result = cell.result();
+std::vector<Moment> replay(const HandMadeCell& cell, bool logged = false) {
+  sweep::CellResult result = cell.result();
+  if (logged) result.notes.push_back({"server_steps", "logged"});
   const TurnNames names(result);
   const auto named = [&](const QueueReplay::Requests& requests) {
     Names list;
@@ -112,6 +113,26 @@ TEST_CASE("an arrival between two steps was seen by the later step or not, as it
   CHECK(replay(late_arrival(1))[1].waiting == Names{"b:0"});
   CHECK(complaint(late_arrival(2)) ==
         "step 2: n_waiting + n_loading is 2, but sched and turns give 1");
+}
+
+TEST_CASE("a server may schedule the later of two turns first that were sent within a moment") {
+  HandMadeCell cell;
+  for (const char* job : {"a", "b", "c"}) cell.job(job);
+  cell.turn(0, 0, 1.001, 4);
+  cell.turn(1, 0, 1.0015, 4);
+  cell.turn(2, 0, 0, 4);
+  cell.step(0, 1, 0);
+  cell.schedule(2, 0, SchedKind::fresh);
+  cell.step(1.002, 2, 0);
+  cell.schedule(2, 0, SchedKind::running);
+  cell.schedule(1, 0, SchedKind::fresh);
+  cell.step(3, 2, 0);
+  cell.schedule(1, 0, SchedKind::running);
+  cell.schedule(0, 0, SchedKind::fresh);
+  CHECK(complaint(cell) ==
+        "step 2: sched says that request b:0 waited before it, which it did not");
+  CHECK(replay(cell, true)[1].running == Names{"c:0", "b:0"});
+  CHECK(replay(cell, true)[2].running == Names{"b:0", "a:0"});
 }
 
 TEST_CASE("a cell without steps has nothing to replay") { CHECK(replay({}).empty()); }
