@@ -10,6 +10,25 @@ using support::figure;
 using support::note;
 using support::ServerWorld;
 
+namespace {
+
+/// A server of its own, and turns that are sent to it one by one.
+struct OwnStreams {
+  explicit OwnStreams(const ServerWorld& world)
+      : config(world.config()), session(config, {.log = world.log(), .devices = {}}) {}
+
+  void start(const server::TurnCall& call) { streams.start(call, 1, clock.now()); }
+  void pass(engine::Nanos time) { http.run_until(clock.now() + time); }
+
+  const server::ServerConfig config;
+  server::Session session;
+  engine::WallClock clock{};
+  server::HttpLoop http{clock};
+  server::TurnStreams streams{http, session.dialect(), config, session.url()};
+};
+
+}  // namespace
+
 TEST_CASE("a real llama-server is measured: turns, hits on what it generated, and metrics") {
   ServerWorld world;
   if (!world.llama("-c 16384 -np 4 -cram 0"))
@@ -61,22 +80,18 @@ TEST_CASE("the metrics of a real llama-server count the request that runs") {
   if (!world.llama("-c 16384 -np 1 -cram 0"))
     SKIP_TEST(
         "no llama-server: set LLAMA_SERVER_SANDBOX to a folder of tools/llama-server-sandbox");
-  const server::ServerConfig config = world.config();
-  server::Session session(config, {.log = world.log(), .devices = {}});
-  engine::WallClock clock;
-  server::HttpLoop http(clock);
-  server::TurnStreams streams(http, session.dialect(), config, session.url());
+  OwnStreams own(world);
   const std::vector<engine::TokenId> prompt(200, 70);
   server::TurnCall call;
   call.job_id = "long";
   call.prompt = prompt;
   call.max_tokens = 8000;  // many times what a sample takes
-  streams.start(call, 1, clock.now());
+  own.start(call);
   double running = 0;
-  while (running == 0 && streams.take_ended().empty()) {
-    http.run_until(clock.now() + std::chrono::milliseconds(1));
-    const server::MetricsPage page(session.fetch("/metrics").body);
-    running = session.dialect().sample(page).running;
+  while (running == 0 && own.streams.take_ended().empty()) {
+    own.pass(std::chrono::milliseconds(1));
+    const server::MetricsPage page(own.session.fetch("/metrics").body);
+    running = own.session.dialect().sample(page).running;
   }
   CHECK(running == 1);
 }
@@ -86,11 +101,7 @@ TEST_CASE("a real llama-server can be made to generate recorded tokens, and keep
   if (!world.llama("-c 16384 -np 1 -cram 0"))
     SKIP_TEST(
         "no llama-server: set LLAMA_SERVER_SANDBOX to a folder of tools/llama-server-sandbox");
-  const server::ServerConfig config = world.config();
-  server::Session session(config, {.log = world.log(), .devices = {}});
-  engine::WallClock clock;
-  server::HttpLoop http(clock);
-  server::TurnStreams streams(http, session.dialect(), config, session.url());
+  OwnStreams own(world);
   const std::vector<engine::TokenId> forced = {75, 76, 80, 75, 90};
   std::vector<engine::TokenId> prompt(200, 70);
   server::TurnCall call;
@@ -99,10 +110,10 @@ TEST_CASE("a real llama-server can be made to generate recorded tokens, and keep
   call.forced = forced;
   const auto answer = [&] {
     call.prompt = prompt;
-    streams.start(call, 1, clock.now());
+    own.start(call);
     while (true) {
-      http.run_until(clock.now() + std::chrono::seconds(1));
-      if (auto ended = streams.take_ended(); !ended.empty()) return ended.front().answer;
+      own.pass(std::chrono::seconds(1));
+      if (auto ended = own.streams.take_ended(); !ended.empty()) return ended.front().answer;
     }
   };
   CHECK(answer().ids == forced);

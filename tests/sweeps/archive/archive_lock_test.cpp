@@ -5,7 +5,7 @@
 using namespace sweep;
 using Catch::Matchers::Contains;
 
-TEST_CASE("a second driver is refused, and told who has the archive", "[archive]") {
+TEST_CASE("a second driver is refused, and told which process has the archive", "[archive]") {
   ArchiveWorld world(1);
   world.open();
   FileOps files;
